@@ -1,0 +1,1 @@
+"""What can happen and what it means, in the standard library alone."""

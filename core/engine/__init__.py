@@ -1,0 +1,1 @@
+"""Runs: worked, stopped, resumed."""

@@ -1,0 +1,1 @@
+"""Where replies come from."""

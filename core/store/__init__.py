@@ -1,0 +1,1 @@
+"""The one file: journal, step index, search, blobs, backups."""

@@ -1,0 +1,1 @@
+"""The folder an agent works in and the processes it starts there."""

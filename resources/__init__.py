@@ -1,0 +1,1 @@
+"""Themes, fonts, icons, prompts and the demo, read by path."""

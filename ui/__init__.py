@@ -1,0 +1,1 @@
+"""The window: panels over facts, no engine inside."""

@@ -1,0 +1,1 @@
+"""The first thing a new person sees."""
