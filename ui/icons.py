@@ -23,6 +23,7 @@ STATUS_ICONS: Final = MappingProxyType(
         "paused": "circle-pause",
         "interrupted": "circle-dashed",
         "limit": "circle-alert",
+        "unknown": "circle-ellipsis",
     }
 )
 

@@ -25,19 +25,19 @@ KIND_TOKENS: Final = MappingProxyType(
     {
         "thinking": "thinking",
         "reply": "thinking",
-        "decision": "thinking",
         "command": "command",
         "agent": "agent",
         "network": "network",
         "search": "network",
-        "file": "done",
+        "read": "done",
+        "write": "done",
         "files": "done",
         "memory": "learned",
         "skill": "learned",
         "question": "waiting",
         "consent": "waiting",
-        "problem": "failed",
-        "trouble": "failed",
+        "refused": "failed",
+        "interrupted": "stopped",
     }
 )
 
@@ -51,6 +51,7 @@ STATUS_TOKENS: Final = MappingProxyType(
         "paused": "stopped",
         "interrupted": "stopped",
         "limit": "stopped",
+        "unknown": "stopped",
     }
 )
 
