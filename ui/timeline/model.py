@@ -117,7 +117,7 @@ class TimelineModel(QAbstractTableModel):
         row_or_none = self._headers.get(run)
         return None if row_or_none is None else self._pages.step(row_or_none)
 
-    def span(self, run: int) -> tuple[int, int]:
+    def axis(self, run: int) -> tuple[int, int]:
         """When a run began and ended, or now while it goes on: the axis its bars share."""
         header = self.header(run)
         if header is None:
@@ -178,11 +178,8 @@ class TimelineModel(QAbstractTableModel):
 
     def _append(self, end: int) -> None:
         """Take in the rows up to `end`, in stretches that are all shown or all folded away."""
-        edges = [self._count]
-        for row in range(self._count + 1, end):
-            if self._stretch(row) != self._stretch(row - 1) or self._adopts(row) or self._adopts(row - 1):
-                edges.append(row)
-        for first, last in pairwise([*edges, end]):
+        edges = [row for row in range(self._count + 1, end) if self._turns(row)]
+        for first, last in pairwise([self._count, *edges, end]):
             if self._stretch(first):
                 self._count = last
                 self._folds.hide(first, last)
@@ -195,6 +192,10 @@ class TimelineModel(QAbstractTableModel):
                 self.beginInsertRows(QModelIndex(), place, place + last - first - 1)
                 self._count = last
                 self.endInsertRows()
+
+    def _turns(self, row: int) -> bool:
+        """Does something else begin here?"""
+        return self._stretch(row) != self._stretch(row - 1) or self._adopts(row) or self._adopts(row - 1)
 
     def _stretch(self, row: int) -> bool:
         """Is this new row folded away?"""
