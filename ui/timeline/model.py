@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from core.domain.clock import Clock, now
 from core.domain.steps import OPEN, Step
@@ -17,11 +17,18 @@ ALWAYS_SHOWN = frozenset({"run", "person", "reply", "question", "interrupted", "
 STEP_ROLE = Qt.ItemDataRole.UserRole + 1
 DRAFT_ROLE = Qt.ItemDataRole.UserRole + 2
 
-type_of_index = QModelIndex | QPersistentModelIndex
+WORDS_KEPT = 64
+
+AnyIndex = QModelIndex | QPersistentModelIndex
 
 
 class TimelineModel(QAbstractTableModel):
     """A *row* is a step's number in its session; a *place* is where it stands in this model, folded rows left out."""
+
+    grew = Signal(int)
+    """Rows that came at the end and are not folded away."""
+    settled = Signal(int)
+    """The row of the finished reply that stands where its draft was."""
 
     def __init__(self, rows: Rows, clock: Clock = now, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -36,6 +43,7 @@ class TimelineModel(QAbstractTableModel):
         self._folds = Folds()
         self._folded: set[int] = set()
         self._headers: dict[int, int] = {}
+        self._words: dict[int, str] = {}
         self._draft: str | None = None
 
     # what is shown
@@ -55,7 +63,10 @@ class TimelineModel(QAbstractTableModel):
             if row < self._count and (place := self._folds.place(row)) is not None:
                 self._changed(place)
         if rows and rows[-1] >= self._count:
+            shown = self._count - self._folds.hidden
             self._append(rows[-1] + 1)
+            if more := self._count - self._folds.hidden - shown:
+                self.grew.emit(more)
 
     def draft(self, text: str) -> None:
         """The reply as far as it has come: one more row at the end while it lasts."""
@@ -104,7 +115,13 @@ class TimelineModel(QAbstractTableModel):
         if self.is_draft(place):
             return self._draft or ""
         step = self.step(place)
-        return self._rows.words(self.session, step.first, "text", WORDS_LIMIT + 1) if step else ""
+        if step is None:
+            return ""
+        if step.row not in self._words:
+            self._words[step.row] = self._rows.words(self.session, step.first, "text", WORDS_LIMIT + 1)
+            if len(self._words) > WORDS_KEPT:
+                del self._words[next(iter(self._words))]
+        return self._words[step.row]
 
     def header(self, run: int) -> Step | None:
         """The header row of a run."""
@@ -186,6 +203,7 @@ class TimelineModel(QAbstractTableModel):
             elif self._adopts(first):
                 self._draft = None
                 self._count = last
+                self.settled.emit(first)
                 self._changed(self.rowCount() - 1)
             else:
                 place = self._count - self._folds.hidden
@@ -221,13 +239,13 @@ class TimelineModel(QAbstractTableModel):
 
     # Qt
 
-    def rowCount(self, parent: type_of_index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
+    def rowCount(self, parent: AnyIndex = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
         return 0 if parent.isValid() else self._count - self._folds.hidden + (self._draft is not None)
 
-    def columnCount(self, parent: type_of_index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
+    def columnCount(self, parent: AnyIndex = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
         return 0 if parent.isValid() else 1
 
-    def data(self, index: type_of_index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid():
             return None
         place = index.row()
