@@ -1,4 +1,4 @@
-"""Markdown of untrusted text as a QTextDocument: bounded in time and size, fetching nothing, streaming by its last block."""
+"""Markdown of untrusted text as a QTextDocument: bounded, fetching nothing, streaming by its last block."""
 
 from dataclasses import dataclass, field
 from functools import lru_cache

@@ -62,8 +62,8 @@ class Heights:
     card: int
     interrupted: int
     bubble_around: int = 30
-    reply_above: int = 6
-    reply_below: int = 10
+    reply_above: int = 10
+    reply_below: int = 4
 
     @classmethod
     def of(cls, fonts: Fonts) -> Self:

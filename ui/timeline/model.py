@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from core.domain.clock import Clock, now
+from core.domain.clock import SECOND, Clock, now
 from core.domain.steps import OPEN, Step
 from ui.timeline.folds import Folds
 from ui.timeline.looks import spoken_row
@@ -18,6 +18,7 @@ STEP_ROLE = Qt.ItemDataRole.UserRole + 1
 DRAFT_ROLE = Qt.ItemDataRole.UserRole + 2
 
 WORDS_KEPT = 64
+AXIS_START = 20 * SECOND
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 
@@ -135,11 +136,16 @@ class TimelineModel(QAbstractTableModel):
         return None if row_or_none is None else self._pages.step(row_or_none)
 
     def axis(self, run: int) -> tuple[int, int]:
-        """When a run began and ended, or now while it goes on: the axis its bars share."""
+        """When a run began and ended: the axis its bars share. While it goes on the axis grows in few, large steps."""
         header = self.header(run)
         if header is None:
             return 0, 0
-        return header.began, header.ended or max(self._clock(), header.began)
+        if header.ended:
+            return header.began, header.ended
+        length = AXIS_START
+        while length < self._clock() - header.began:
+            length = length * 3 // 2
+        return header.began, header.began + length
 
     def lasted(self, step: Step) -> int:
         """How long a step took, or takes until now."""

@@ -97,9 +97,9 @@ class ReplyText(QTextBrowser):
         event.ignore()  # the timeline scrolls, not the reply
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.matches(QKeySequence.StandardKey.Copy) or event.matches(QKeySequence.StandardKey.SelectAll):
-            super().keyPressEvent(event)
-        elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self.textCursor().hasSelection():
+        keys = QKeySequence.StandardKey
+        widens = event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self.textCursor().hasSelection()
+        if widens or event.matches(keys.Copy) or event.matches(keys.SelectAll):
             super().keyPressEvent(event)
         else:
             event.ignore()
@@ -114,6 +114,7 @@ class Replies:
         self._follow = follow
         self._shown: dict[int, ReplyText] = {}
         self._stale: set[int] = set()
+        self._near: set[int] = set()
         self._spare: list[ReplyText] = []
 
     @property
@@ -134,6 +135,7 @@ class Replies:
     def height(self, row: int, width: int, words: Callable[[], str]) -> int:
         """How tall the reply is; its widget is made when it is not there."""
         reply = self._shown.get(row)
+        self._near.add(row)
         if reply is None:
             reply = self._shown[row] = self._take()
             self._stale.add(row)
@@ -143,13 +145,15 @@ class Replies:
         return reply.height_at(width)
 
     def place(self, boxes: dict[int, QRect]) -> None:
-        """Put each reply in its box, and let go of those that have none."""
+        """Put each reply in its box; hide those just outside the screen, and let go of those that are far."""
         for row in [row for row in self._shown if row not in boxes]:
             reply = self._shown[row]
-            if reply.textCursor().hasSelection() and row != DRAFT:
-                reply.hide()  # what a person selected stays selected while it is out of sight
+            # What a person selected stays selected while it is out of sight.
+            if row in self._near or (row != DRAFT and reply.textCursor().hasSelection()):
+                reply.hide()
             else:
                 self._give_back(self._shown.pop(row))
+        self._near.clear()
         for row, box in boxes.items():
             reply = self._shown[row]
             if reply.geometry() != box:
@@ -178,7 +182,6 @@ class Replies:
     def _give_back(self, reply: ReplyText) -> None:
         reply.hide()
         if len(self._spare) < SPARE:
-            reply.write("", finished=True)
             self._spare.append(reply)
         else:
             reply.deleteLater()

@@ -22,15 +22,19 @@ from ui.timeline.looks import (
     words,
 )
 from ui.timeline.model import TimelineModel
+from ui.timeline.pictures import Pictures
 from ui.timeline.wrapped import WrappedTexts
 from ui.visible import visible
 
 ICON = 16
 BADGE_PADDING = 6
 DEPTH_INDENT = 20
-LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-CENTRE = Qt.AlignmentFlag.AlignCenter
+TENTH = 100_000
+# Plain numbers: Qt's flags are combined anew for each word of each row otherwise, and it shows in a profile.
+ONE_LINE = Qt.TextFlag.TextSingleLine.value | Qt.AlignmentFlag.AlignVCenter.value
+LEFT = ONE_LINE | Qt.AlignmentFlag.AlignLeft.value
+RIGHT = ONE_LINE | Qt.AlignmentFlag.AlignRight.value
+CENTRE = ONE_LINE | Qt.AlignmentFlag.AlignHCenter.value
 
 
 class RowPainter(QStyledItemDelegate):
@@ -58,6 +62,7 @@ class RowPainter(QStyledItemDelegate):
         self._mono = QFontMetrics(look.fonts.mono)
         self._caption = QFontMetrics(look.fonts.caption)
         self._plain = QFontMetrics(look.fonts.text)
+        self._pictures = Pictures()
         self._bubbles = WrappedTexts(look.fonts.text)
 
     @property
@@ -165,6 +170,18 @@ class RowPainter(QStyledItemDelegate):
     def _reply(self, painter: QPainter, box: QRect, step: Step) -> None:
         """A text widget stands here and paints itself."""
 
+    def _paint_picture(self, painter: QPainter, box: QRect, step: Step, chosen: bool) -> None:
+        """A row of work looks the same until it, its time or something around it changes."""
+        ratio, theme = painter.device().devicePixelRatio(), self._look.theme
+        tenths = 0 if step.ended else self._model.lasted(step) // TENTH
+        key = (step.row, box.width(), box.height(), chosen, ratio, tenths, self._model.axis(step.run))
+        inside = QRect(0, 0, box.width(), box.height())
+        ground = theme.selection if chosen else theme.background
+        picture = self._pictures.picture(
+            key, step, box.size(), ratio, ground, lambda onto: self._work(onto, inside, step)
+        )
+        painter.drawPixmap(box.topLeft(), picture)
+
     # parts
 
     def _badges(self, painter: QPainter, right: int, box: QRect, shown: list[Badge]) -> int:
@@ -196,13 +213,11 @@ class RowPainter(QStyledItemDelegate):
         painter.drawPixmap(x, box.y() + (box.height() - ICON) // 2, pixmap(name, colour, ICON, ratio))
 
     @staticmethod
-    def _text(
-        painter: QPainter, box: QRect, text: str, colour: QColor, font: QFont, flags: Qt.AlignmentFlag = LEFT
-    ) -> None:
+    def _text(painter: QPainter, box: QRect, text: str, colour: QColor, font: QFont, flags: int = LEFT) -> None:
         if text:
             painter.setFont(font)
             painter.setPen(colour)
-            painter.drawText(box, int(flags | Qt.TextFlag.TextSingleLine), text)
+            painter.drawText(box, flags, text)
 
     def _said(self, step: Step) -> str:
         place = self._model.place(step.row)
@@ -221,10 +236,13 @@ class RowPainter(QStyledItemDelegate):
         if step is None:
             return
         box = QRect(option.rect)
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         chosen = QStyle.StateFlag.State_Selected in option.state
         shape = kind_look(step.kind).shape
+        if shape == "work":
+            self._paint_picture(painter, box, step, chosen)
+            return
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if chosen and shape in {"work", "interrupted"}:
             painter.fillRect(box, self._look.theme.selection)
         elif chosen:

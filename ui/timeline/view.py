@@ -3,8 +3,8 @@
 from typing import Final
 
 from PySide6.QtCore import QModelIndex, QPoint, QRect, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QAbstractSlider, QHeaderView, QTableView, QWidget
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QAbstractSlider, QHeaderView, QScrollBar, QTableView, QWidget
 
 from core.domain.steps import OPEN
 from ui.theme import Look
@@ -16,6 +16,14 @@ from ui.timeline.rows import RowPainter
 TICK_MS: Final = 1_000
 AT_TAIL: Final = 4
 PASSES: Final = 4
+
+
+class QuietBar(QScrollBar):
+    """A scroll bar that keeps its place, so that no text is laid out anew, and shows itself when it can scroll."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self.maximum() > self.minimum():
+            super().paintEvent(event)
 
 
 class TimelineView(QTableView):
@@ -33,6 +41,7 @@ class TimelineView(QTableView):
         super().__init__(parent)
         self._rows = model
         self._painter = RowPainter(model, look, self)
+        self._ground = look.theme.background
         self._replies = Replies(self.viewport(), look, self.link.emit)
         self._following = True
         self._settling = self._due = False
@@ -60,7 +69,10 @@ class TimelineView(QTableView):
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBar(QuietBar(self))
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        # We paint every pixel, so scrolling moves the picture and paints the new strip only.
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.horizontalHeader().hide()
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         header = self.verticalHeader()
@@ -93,6 +105,7 @@ class TimelineView(QTableView):
     def restyle(self, look: Look) -> None:
         """Another look; what is read stays in place."""
         self._painter.restyle(look)
+        self._ground = look.theme.background
         self._replies.restyle(look)
         self.verticalHeader().setDefaultSectionSize(self._painter.heights.work)
         self._mark()
@@ -313,6 +326,9 @@ class TimelineView(QTableView):
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._due:
             self.settle()
+        ground = QPainter(self.viewport())
+        ground.fillRect(event.rect(), self._ground)
+        ground.end()
         super().paintEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

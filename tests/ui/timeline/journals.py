@@ -49,8 +49,8 @@ class ListedRows:
         return step
 
 
-ANSWER = """The letter is ready. It asks for the repair by **5 December 2026**, cites the Homes (Fitness for Human Habitation) \
-Act 2018 and clause 11.2 of your agreement, and lists the three dated photos.
+ANSWER = """The letter is ready. It asks for the repair by **5 December 2026**, cites the Homes (Fitness for \
+Human Habitation) Act 2018 and clause 11.2 of your agreement, and lists the three dated photos.
 
 ### Before you send it
 
