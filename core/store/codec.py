@@ -19,8 +19,9 @@ NAMES: dict[type, str] = {event: kind_of(event) for event in KINDS.values()}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Packed:
-    """An event as it is stored: long texts replaced by their heads, their whole in `blobs`."""
+    """An event as it is stored: in `event` long texts are heads, their wholes are in `blobs`."""
 
+    whole: RunEvent
     event: RunEvent
     kind: str
     payload: str
@@ -45,7 +46,7 @@ def _pack(event: RunEvent) -> Packed:
     light: RunEvent = _lighten(event, blobs)
     kind = NAMES[type(event)]
     payload = ADAPTERS[kind].dump_json(light, exclude_defaults=True).decode()
-    return Packed(light, kind, payload, blobs)
+    return Packed(event, light, kind, payload, blobs)
 
 
 def _lighten(value: Any, blobs: dict[str, bytes]) -> Any:

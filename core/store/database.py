@@ -43,7 +43,7 @@ class Database:
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._held: list[Job | None] = []
         opened: Future[None] = Future()
-        self._thread = threading.Thread(target=self._write, args=(opened,), name="store")
+        self._thread = threading.Thread(target=self._write, args=(opened,), name="store", daemon=True)
         self._thread.start()
         try:
             opened.result()

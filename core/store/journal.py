@@ -139,7 +139,7 @@ class Journal:
         db.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", (name, entry.run, at, packed.kind, packed.payload))
         for blob, body in packed.blobs.items():
             _keep(db, blob, body)
-        index(db, name, event)
+        index(db, name, packed.whole)
         steps = fold(entry, known.outline)
         write_steps(db, known.number, steps)
         known.row = fold_session(known.row, entry, steps, known.outline.rows)
