@@ -13,10 +13,10 @@ from PySide6.QtWidgets import QApplication
 RESOURCES: Final = Path(__file__).resolve().parent.parent / "resources"
 
 FONT_FILES: Final = (
-    "Inter-Regular.otf",
-    "Inter-Medium.otf",
-    "Inter-SemiBold.otf",
-    "Inter-Italic.otf",
+    "Inter-Regular.ttf",
+    "Inter-Medium.ttf",
+    "Inter-SemiBold.ttf",
+    "Inter-Italic.ttf",
     "JetBrainsMono-Regular.ttf",
     "JetBrainsMono-Bold.ttf",
 )
@@ -214,4 +214,6 @@ def _font(family: str, pixels: int, weight: QFont.Weight) -> QFont:
     font = QFont(family)
     font.setPixelSize(max(pixels, 1))
     font.setWeight(weight)
+    # Full hinting would set the letters of a small Inter unevenly apart.
+    font.setHintingPreference(QFont.HintingPreference.PreferVerticalHinting)
     return font
