@@ -87,7 +87,7 @@ class QuestionCard(QFrame):
         theme, fonts = look.theme, look.fonts
         for frame in (self._card, self._bar):
             frame.recolour(fill=theme.panel, line=theme.strong_line, edge=theme.waiting)
-        self._head.setFont(fonts.strong)
+        self._head.setFont(fonts.bold)
         self._why.setFont(fonts.text)
         self._age.setFont(fonts.second)
         self._bar_text.setFont(fonts.strong)
@@ -97,7 +97,7 @@ class QuestionCard(QFrame):
 
     def _build(self) -> None:
         look, question = self._look, self._question
-        self._head = label(question.text, look.fonts.strong, name="question.text", wrap=True)
+        self._head = label(question.text, look.fonts.bold, name="question.text", wrap=True)
         self._why = label(question.why, look.fonts.text, "second", name="question.why", wrap=True)
         self._why.setVisible(bool(question.why))
         pattern = self.tr("asked {} · waits until you answer")
@@ -145,7 +145,7 @@ class QuestionCard(QFrame):
 
     def _tint(self) -> None:
         self._bar_icon.setPixmap(
-            pixmap("circle-question-mark", self._look.theme.waiting, ICON, self.devicePixelRatioF())
+            pixmap("circle-question-mark", self._look.theme.waiting, self._look.size(ICON), self.devicePixelRatioF())
         )
 
     def _margins(self) -> int:

@@ -131,15 +131,15 @@ class QuestionDialog(QDialog):
     def _take_size(self) -> None:
         """As high as the question needs, at most most of the screen; the rest scrolls."""
         room = self.screen().availableSize()
-        width = min(WIDTH, room.width() * 9 // 10)
+        width = min(self._look.size(WIDTH), room.width() * 9 // 10)
         layout = self.layout()
         needed = layout.totalHeightForWidth(width) if layout else 0
         self.resize(width, min(needed, room.height() * 8 // 10))
 
     def _tint(self) -> None:
         theme, ratio = self._look.theme, self.devicePixelRatioF()
-        self._icon.setPixmap(pixmap("message-circle-question-mark", theme.waiting, 20, ratio))
-        self._clock_icon.setPixmap(pixmap("clock", theme.second, 14, ratio))
+        self._icon.setPixmap(pixmap("message-circle-question-mark", theme.waiting, self._look.size(20), ratio))
+        self._clock_icon.setPixmap(pixmap("clock", theme.second, self._look.size(14), ratio))
 
     def _hand_over(self, question_id: str, answer: Answer) -> None:
         self.answered.emit(question_id, answer)

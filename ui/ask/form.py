@@ -154,7 +154,7 @@ class QuestionForm(QWidget):
         self._field = surface("well")
         self._field.setObjectName("question.field")
         inside = QHBoxLayout(self._field)
-        inside.setContentsMargins(10, 6, 10, 5)
+        inside.setContentsMargins(10, 5, 10, 4)
         inside.setSpacing(14)
         top = Qt.AlignmentFlag.AlignTop
         inside.addWidget(self._number, 0, top)

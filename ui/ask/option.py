@@ -13,7 +13,7 @@ from ui.widgets.paint import block_height, chip_width, draw_block, draw_chip, dr
 CHIP: Final = 20
 PAD: Final = 8
 GAP: Final = 8
-LEFT: Final = PAD + CHIP + 10
+BESIDE_CHIP: Final = 10
 RADIUS: Final = 8
 
 
@@ -55,21 +55,21 @@ class OptionRow(QAbstractButton):
     def heightForWidth(self, width: int) -> int:
         fonts = self._look.fonts
         line = QFontMetrics(fonts.strong).height()
-        room = width - LEFT - PAD
+        room = width - self._left() - PAD
         if self._on_one_line(room):
-            return max(CHIP, line) + 2 * 6
+            return max(self._chip(), line) + 2 * 6
         return PAD + self._label_height(room) + self._description_height(room) + PAD
 
     def sizeHint(self) -> QSize:
         return QSize(320, self.heightForWidth(max(self.width(), 320)))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(160, CHIP + 2 * 6)
+        return QSize(160, self._chip() + 2 * 6)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         self._paint_ground(painter)
-        room = self.width() - LEFT - PAD
+        room = self.width() - self._left() - PAD
         if self._on_one_line(room):
             self._paint_one_line(painter)
         else:
@@ -84,8 +84,8 @@ class OptionRow(QAbstractButton):
 
     def _paint_one_line(self, painter: QPainter) -> None:
         theme, fonts = self._look.theme, self._look.fonts
-        self._paint_number(painter, (self.height() - CHIP) // 2)
-        place = QRect(LEFT, 0, self.width() - LEFT - PAD, self.height())
+        self._paint_number(painter, (self.height() - self._chip()) // 2)
+        place = QRect(self._left(), 0, self.width() - self._left() - PAD, self.height())
         badge = self._badge_width()
         taken = draw_line(painter, place.adjusted(0, 0, -badge, 0), self._option.label, fonts.strong, theme.text)
         place.setLeft(place.left() + taken)
@@ -99,27 +99,34 @@ class OptionRow(QAbstractButton):
     def _paint_block(self, painter: QPainter, room: int) -> None:
         theme, fonts = self._look.theme, self._look.fonts
         line = QFontMetrics(fonts.strong).height()
-        self._paint_number(painter, PAD + (line - CHIP) // 2)
+        self._paint_number(painter, PAD + (line - self._chip()) // 2)
         height = self._label_height(room)
-        place = QRect(LEFT, PAD, max(40, room - self._badge_width()), height)
+        place = QRect(self._left(), PAD, max(40, room - self._badge_width()), height)
         draw_block(painter, place, self._option.label, fonts.strong, theme.text)
         if self._badge_width():
             width = QFontMetrics(fonts.strong).horizontalAdvance(self._option.label)
-            self._paint_badge(painter, LEFT + min(width, room - self._badge_width()) + GAP, PAD + line // 2)
+            self._paint_badge(painter, self._left() + min(width, room - self._badge_width()) + GAP, PAD + line // 2)
         if self._option.description:
-            below = QRect(LEFT, PAD + height + 1, room, self.height())
+            below = QRect(self._left(), PAD + height + 1, room, self.height())
             draw_block(painter, below, self._option.description, fonts.second, theme.second)
 
     def _paint_number(self, painter: QPainter, top: int) -> None:
         theme = self._look.theme
+        chip = self._chip()
         ink, edge = (theme.accent, theme.accent) if self.isChecked() else (theme.second, theme.strong_line)
-        draw_chip(painter, QRect(PAD, top, CHIP, CHIP), str(self._number), self._look.fonts.caption, ink, edge)
+        draw_chip(painter, QRect(PAD, top, chip, chip), str(self._number), self._look.fonts.caption, ink, edge)
 
     def _paint_badge(self, painter: QPainter, left: int, middle: int) -> None:
         theme, font = self._look.theme, self._look.fonts.caption
         height = QFontMetrics(font).height() + 4
         place = QRect(left, middle - height // 2, chip_width(self._badge(), font), height)
         draw_chip(painter, place, self._badge(), font, theme.second, theme.strong_line)
+
+    def _chip(self) -> int:
+        return self._look.size(CHIP)
+
+    def _left(self) -> int:
+        return PAD + self._chip() + BESIDE_CHIP
 
     def _on_one_line(self, room: int) -> bool:
         if self._folded:

@@ -105,7 +105,6 @@ class ComposerPanel(QFrame):
         self._send.setObjectName("composer.send")
         self._send.setAccessibleName(self.tr("Send"))
         self._send.setProperty("tone", "framed")
-        self._send.setFixedSize(28, 28)
         self._model_icon = QLabel()
         self._model_icon.setObjectName("composer.model_icon")
         self._model = label("", fonts.second, "second", name="composer.model")
@@ -162,8 +161,11 @@ class ComposerPanel(QFrame):
     def _tint(self) -> None:
         theme = self._look.theme
         colour = theme.text if self._send.isEnabled() else theme.third
-        self._send.setIcon(icon("corner-down-left", colour))
-        self._model_icon.setPixmap(pixmap("cpu", theme.second, ICON, self.devicePixelRatioF()))
+        side, glyph = self._look.size(28), self._look.size(ICON)
+        self._send.setFixedSize(side, side)
+        self._send.setIconSize(QSize(glyph, glyph))
+        self._send.setIcon(icon("corner-down-left", colour, glyph))
+        self._model_icon.setPixmap(pixmap("cpu", theme.second, glyph, self.devicePixelRatioF()))
 
     def _show_focus(self, on: bool) -> None:
         self._box.setProperty("focused", on)

@@ -76,13 +76,15 @@ class SessionsDelegate(QStyledItemDelegate):
         above, below = QFontMetrics(fonts.strong).height(), QFontMetrics(fonts.second).height()
         top = place.top() + (place.height() - above - below - 1) // 2
         right = place.right() - self.right_margin - INSET
-        first = QRect(TEXT_LEFT, top, right - TEXT_LEFT, above)
+        glyph_size = self.look.size(ICON)
+        left = TEXT_LEFT + glyph_size - ICON
+        first = QRect(left, top, right - left, above)
         ratio = painter.device().devicePixelRatio()
-        glyph = pixmap(status_icon(row.status), theme.status(row.status), ICON, ratio)
-        painter.drawPixmap(QPoint(MARGIN + INSET, top + (above - ICON) // 2), glyph)
+        glyph = pixmap(status_icon(row.status), theme.status(row.status), glyph_size, ratio)
+        painter.drawPixmap(QPoint(MARGIN + INSET, top + (above - glyph_size) // 2), glyph)
         side = side_text(row, self._clock())
         taken = draw_right(painter, first, side, fonts.second, theme.third) + GAP if side else 0
         draw_line(painter, first.adjusted(0, 0, -taken, 0), row.title, fonts.strong, theme.text)
         said = line.found or second_line(row, self._home)
-        under = QRect(TEXT_LEFT, top + above + 1, right - TEXT_LEFT, below)
+        under = QRect(left, top + above + 1, right - left, below)
         draw_line(painter, under, said, fonts.second, theme.third)

@@ -97,7 +97,7 @@ class SessionsPanel(QFrame):
         self._new.restyle(look)
         self._search.setFont(look.fonts.text)
         self._empty.setFont(look.fonts.second)
-        self._search_button.setIcon(icon("search", look.theme.second))
+        self._tint()
         self._view.fit_rows()
         self._view.viewport().update()
 
@@ -111,8 +111,6 @@ class SessionsPanel(QFrame):
         self._search_button.setAccessibleName(self.tr("Search sessions"))
         self._search_button.setProperty("tone", "framed")
         self._search_button.setCheckable(True)
-        self._search_button.setIcon(icon("search", look.theme.second))
-        self._search_button.setFixedSize(28, 28)
         self._search = QLineEdit()
         self._search.setObjectName("sessions.search")
         self._search.setAccessibleName(self.tr("Search sessions"))
@@ -125,6 +123,13 @@ class SessionsPanel(QFrame):
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._empty.setContentsMargins(14, 12, 14, 0)
         self._lay_out()
+        self._tint()
+
+    def _tint(self) -> None:
+        side, glyph = self._look.size(28), self._look.size(16)
+        self._search_button.setFixedSize(side, side)
+        self._search_button.setIconSize(QSize(glyph, glyph))
+        self._search_button.setIcon(icon("search", self._look.theme.second, glyph))
 
     def _lay_out(self) -> None:
         top = QHBoxLayout()
@@ -217,7 +222,7 @@ class SessionsPanel(QFrame):
         return False
 
     def sizeHint(self) -> QSize:
-        return QSize(WIDTH, 600)
+        return QSize(self._look.size(WIDTH), 600)
 
     def eventFilter(self, watched: object, event: QEvent) -> bool:
         if watched is self._search and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:

@@ -24,7 +24,7 @@ class EmptyState(QFrame):
         self._title = label(title, look.fonts.title, name="empty.title", wrap=True)
         self._text = label(text, look.fonts.text, "second", name="empty.text", wrap=True)
         words = QWidget()
-        words.setMaximumWidth(WIDTH)
+        words.setMaximumWidth(look.size(WIDTH))
         inside = QVBoxLayout(words)
         inside.setContentsMargins(0, 0, 0, 0)
         inside.setSpacing(8)
@@ -49,7 +49,9 @@ class EmptyState(QFrame):
         self._tint()
 
     def _tint(self) -> None:
-        self._icon.setPixmap(pixmap(self._name, self._look.theme.third, ICON, self.devicePixelRatioF()))
+        self._icon.setPixmap(
+            pixmap(self._name, self._look.theme.third, self._look.size(ICON), self.devicePixelRatioF())
+        )
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -60,7 +62,5 @@ class EmptyState(QFrame):
 def no_session(look: Look, parent: QWidget | None = None) -> EmptyState:
     """The centre while no session is chosen."""
     title = QCoreApplication.translate("EmptyState", "No session chosen")
-    text = QCoreApplication.translate(
-        "EmptyState", "Choose one on the left to see its steps, or start a new run with Ctrl+N."
-    )
+    text = QCoreApplication.translate("EmptyState", "Choose one on the left, or start a new run with Ctrl+N.")
     return EmptyState(look, icon="footprints", title=title, text=text, parent=parent)

@@ -53,7 +53,7 @@ class StartPanel(QFrame):
         self._icon = QLabel()
         card = surface("card")
         card.setObjectName("start.card")
-        card.setMaximumWidth(WIDTH)
+        card.setMaximumWidth(self._look.size(WIDTH))
         inside = QVBoxLayout(card)
         inside.setContentsMargins(28, 28, 28, 28)
         inside.setSpacing(4)
@@ -89,7 +89,7 @@ class StartPanel(QFrame):
         column.addStretch(3)
 
     def _tint(self) -> None:
-        self._icon.setPixmap(pixmap("play", self._look.theme.second, ICON, self.devicePixelRatioF()))
+        self._icon.setPixmap(pixmap("play", self._look.theme.second, self._look.size(ICON), self.devicePixelRatioF()))
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -71,9 +71,10 @@ class Button(QPushButton):
         left = (self.width() - self._content_width()) / 2
         middle = self.height() / 2
         if self._icon:
-            drawn = pixmap(self._icon, ink, ICON, self.devicePixelRatioF())
-            painter.drawPixmap(QPointF(round(left), round(middle - ICON / 2)), drawn)
-            left += ICON + (GAP if self.text() else 0)
+            size = look.size(ICON)
+            drawn = pixmap(self._icon, ink, size, self.devicePixelRatioF())
+            painter.drawPixmap(QPointF(round(left), round(middle - size / 2)), drawn)
+            left += size + (GAP if self.text() else 0)
         if self.text():
             width = QFontMetrics(look.fonts.strong).horizontalAdvance(self.text())
             painter.setFont(look.fonts.strong)
@@ -101,7 +102,7 @@ class Button(QPushButton):
         fonts = self._look.fonts
         parts = []
         if self._icon:
-            parts.append(ICON)
+            parts.append(self._look.size(ICON))
         if self.text():
             parts.append(QFontMetrics(fonts.strong).horizontalAdvance(self.text()))
         if self._hint:
