@@ -1,1 +1,1 @@
-"""Tests of the window's parts with real widgets."""
+"""Tests mirror the tree."""
