@@ -12,11 +12,13 @@ from PySide6.QtWidgets import QApplication
 
 RESOURCES: Final = Path(__file__).resolve().parent.parent / "resources"
 
+TEXT_SIZE: Final = 13
+
 FONT_FILES: Final = (
-    "Inter-Regular.otf",
-    "Inter-Medium.otf",
-    "Inter-SemiBold.otf",
-    "Inter-Italic.otf",
+    "Inter-Regular.ttf",
+    "Inter-Medium.ttf",
+    "Inter-SemiBold.ttf",
+    "Inter-Italic.ttf",
     "JetBrainsMono-Regular.ttf",
     "JetBrainsMono-Bold.ttf",
 )
@@ -104,6 +106,7 @@ class Fonts:
 
     text: QFont
     strong: QFont
+    bold: QFont
     title: QFont
     heading: QFont
     second: QFont
@@ -118,6 +121,10 @@ class Look:
 
     theme: Theme
     fonts: Fonts
+
+    def size(self, pixels: int) -> int:
+        """A length that grows with the letters: icons, chips and the room beside them."""
+        return round(pixels * self.fonts.text.pixelSize() / TEXT_SIZE)
 
 
 def load_theme(name: str) -> Theme:
@@ -138,8 +145,9 @@ def load_fonts(scale: float = 1.0) -> Fonts:
 
     normal, medium, semibold = QFont.Weight.Normal, QFont.Weight.Medium, QFont.Weight.DemiBold
     return Fonts(
-        text=inter(13, normal),
-        strong=inter(13, medium),
+        text=inter(TEXT_SIZE, normal),
+        strong=inter(TEXT_SIZE, medium),
+        bold=inter(TEXT_SIZE, semibold),
         title=inter(16, semibold),
         heading=inter(20, semibold),
         second=inter(12, normal),
@@ -153,7 +161,7 @@ def dress(app: QApplication, theme: Theme, fonts: Fonts | None = None) -> None:
     """Give the application Fusion, our palette and the one style sheet; call again when the theme changes."""
     app.setStyle("Fusion")
     app.setPalette(palette(theme))
-    app.setFont(fonts.text if fonts else _font("Inter", 13, QFont.Weight.Normal))
+    app.setFont(fonts.text if fonts else _font("Inter", TEXT_SIZE, QFont.Weight.Normal))
     app.setStyleSheet(style_sheet(theme))
 
 
@@ -214,4 +222,6 @@ def _font(family: str, pixels: int, weight: QFont.Weight) -> QFont:
     font = QFont(family)
     font.setPixelSize(max(pixels, 1))
     font.setWeight(weight)
+    # Full hinting would set the letters of a small Inter unevenly apart.
+    font.setHintingPreference(QFont.HintingPreference.PreferVerticalHinting)
     return font
