@@ -18,6 +18,7 @@ STEP_ROLE = Qt.ItemDataRole.UserRole + 1
 DRAFT_ROLE = Qt.ItemDataRole.UserRole + 2
 
 WORDS_KEPT = 64
+OPENING_ROWS = 20  # what the person said stands before the header of the run that it began
 AXIS_START = 20 * SECOND
 
 AnyIndex = QModelIndex | QPersistentModelIndex
@@ -128,10 +129,10 @@ class TimelineModel(QAbstractTableModel):
         """The header row of a run."""
         if run not in self._headers:
             first = self.first_row(run)
-            for row in range(first, min(first + 3, self._count)):
-                step = self._pages.peek(row)
-                if step and step.kind == "run" and step.run == run:
-                    self._headers[run] = row
+            opening = map(self._pages.peek, range(first, min(first + OPENING_ROWS, self._count)))
+            found = next((step for step in opening if step and step.kind == "run"), None)
+            if found and found.run == run:
+                self._headers[run] = found.row
         row_or_none = self._headers.get(run)
         return None if row_or_none is None else self._pages.step(row_or_none)
 
@@ -185,9 +186,6 @@ class TimelineModel(QAbstractTableModel):
     def _work_of(self, header: Step) -> tuple[int, int]:
         """The rows between a run's header and its answer."""
         first, end = header.row + 1, self.first_row(header.run + 1)
-        opening = self._pages.peek(first) if first < end else None
-        if opening and opening.kind == "person":
-            first += 1
         for kinds in ({"end"}, {"interrupted", "question"}, {"reply"}):
             last = self._pages.peek(end - 1) if end > first else None
             if last and last.kind in kinds:

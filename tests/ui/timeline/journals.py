@@ -1,6 +1,6 @@
 """Sessions to look at: rows kept in a list, and a realistic run."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.domain.clock import SECOND
@@ -64,6 +64,12 @@ complaint.md      3 KB   the same as text
 """
 
 
+EXIF = "\n".join(
+    f"======== photos/{name}.jpg\nDate/Time Original : 2026:{date}"
+    for name, date in (("bath-1", "09:02 18:11"), ("bath-2", "09:30 08:40"), ("wall-1", "10:11 19:22"))
+)
+
+
 def letter() -> ListedRows:
     """Two runs as a person would see them: thoughts, calls, a question, an answer, an end."""
     rows = ListedRows()
@@ -77,11 +83,11 @@ def letter() -> ListedRows:
             kind, status, object=what, began=after(begin), ended=after(begin + took), number=number, marks=marks, run=2
         )
 
+    rows.add("person", said="Write a complaint to my landlord about the mould", began=at, ended=at, run=2)
     rows.add(
         "run", "completed", began=at, ended=after(108), run=2, tokens=21_300,
         marks={"thoughts": 3, "calls": 7, "rounds": 12, "files": 2},
     )  # fmt: skip
-    rows.add("person", said="Write a complaint to my landlord about the mould", began=at, ended=at, run=2)
     work("thinking", "The agreement puts damp repairs on the landlord, clause 11.2 and 11.4", 1, 6.1, 14, tokens=1_200)
     work("read", "agreement.pdf", 8, 0.3, 15, bytes=48_200)
     work("command", "exiftool -DateTimeOriginal photos/*.jpg", 22, 0.6, 18, exit=0)
@@ -92,4 +98,14 @@ def letter() -> ListedRows:
     work("question", "Firm, with a 14-day deadline", 52, 124, 23)
     rows.add("reply", said=ANSWER, began=after(106), ended=after(107), run=2)
     rows.add("end", "completed", began=at, ended=after(400), run=2, marks={"rounds": 12, "files": 2})
+    rows.entries[4] = {
+        "kind": "call_started",
+        "seq": 4,
+        "tool": "run",
+        "object": "exiftool -DateTimeOriginal photos/*.jpg",
+    }
+    rows.entries[104] = {"kind": "tool_returned", "seq": 104, "output": {"head": EXIF, "size": len(EXIF)}}
+    rows.texts[104, "output"] = EXIF
+    rows.texts[2, "reasoning"] = "Dates of the photos prove when the mould was first seen."
+    rows.rows[4] = replace(rows.rows[4], last=104)
     return rows

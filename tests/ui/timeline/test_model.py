@@ -24,8 +24,8 @@ def shown(model: TimelineModel) -> list[int | None]:
 def long_session(runs: int = 3, works: int = 300) -> ListedRows:
     rows = ListedRows()
     for run in range(1, runs + 1):
-        rows.add("run", run=run, marks={"calls": works})
         rows.add("person", run=run, said=f"Do {run}")
+        rows.add("run", run=run, marks={"calls": works})
         for _ in range(works):
             rows.add("read", run=run, object="a.py", number=1)
         rows.add("reply", run=run, said="Read them all.")
@@ -68,8 +68,8 @@ def test_new_rows_come_in_one_insertion_and_known_rows_change(qtbot: QtBot) -> N
     changed: list[int] = []
     model.rowsInserted.connect(lambda parent, first, last: inserted.append((first, last)))
     model.dataChanged.connect(lambda first, last, roles: changed.append(first.row()))
-    model.apply([rows.rows[0], *rows.rows[5:9]])
-    assert (inserted, changed) == ([(5, 8)], [0])
+    model.apply([rows.rows[1], *rows.rows[5:9]])
+    assert (inserted, changed) == ([(5, 8)], [1])
     assert shown(model) == list(range(9))
 
 
@@ -105,7 +105,7 @@ def test_folding_hides_the_work_and_keeps_what_was_said() -> None:
     model.open("s", len(rows.rows))
     model.toggle(2)
     kinds = [step.kind for place in range(300, 312) if (step := model.step(place))]
-    assert kinds[2:8] == ["reply", "end", "run", "person", "reply", "end"]
+    assert kinds[2:8] == ["reply", "end", "person", "run", "reply", "end"]
     assert model.rowCount() == len(rows.rows) - 300
     assert model.place(310) is None and model.is_folded(2)
     model.toggle(1)
@@ -147,7 +147,7 @@ def test_rows_read_aloud_say_what_is_painted() -> None:
     model = TimelineModel(rows, clock=lambda: START)
     model.open("s", len(rows.rows))
     said = [model.index(place, 0).data(Qt.ItemDataRole.AccessibleTextRole) for place in range(model.rowCount())]
-    assert said[0] == "Run 2: 3 thinking, 7 tool calls, 1m 48s, 21.3k tok, Done"
+    assert said[1] == "Run 2: 3 thinking, 7 tool calls, 1m 48s, 21.3k tok, Done"
     assert said[4] == "Step 18: Ran exiftool -DateTimeOriginal photos/*.jpg, exit 0, 0.6s, done"
     assert said[5] == "Step 19: Wrote complaint.md, +84, −3, 31ms, done"
     assert said[11] == "End of the run: Done, 6m 40s"
