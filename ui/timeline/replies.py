@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Final
 
 from PySide6.QtCore import QRect, Qt, QUrl, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QWheelEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen, QWheelEvent
 from PySide6.QtWidgets import QFrame, QTextBrowser, QToolButton, QWidget
 
+from ui.document_formats import BOX_ABOVE, BOX_BELOW
 from ui.icons import icon
 from ui.markdown import Flow, SafeDocument, code_frames, code_of
 from ui.theme import Look
@@ -92,6 +93,18 @@ class ReplyText(QTextBrowser):
         self.link.emit(url.toString(QUrl.ComponentFormattingOption.FullyEncoded))
 
     # Qt
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, layout = self._look.theme, self.document().documentLayout()
+        painter = QPainter(self.viewport())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.strong_line, 1))
+        painter.setBrush(theme.panel if theme.dark else theme.background)
+        for frame in code_frames(self.document()):
+            box = layout.frameBoundingRect(frame).adjusted(0.5, BOX_ABOVE + 0.5, -0.5, -BOX_BELOW - 0.5)
+            painter.drawRoundedRect(box, 7, 7)
+        painter.end()
+        super().paintEvent(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()  # the timeline scrolls, not the reply

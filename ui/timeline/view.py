@@ -138,7 +138,8 @@ class TimelineView(QTableView):
 
     def step_run(self, by: int) -> None:
         """Go to the header of the previous (-1) or next (1) run."""
-        step = self._rows.step(self.currentIndex().row()) if self.currentIndex().isValid() else None
+        place = self._chosen_place()
+        step = self._rows.step(place) if place >= 0 else None
         if step is None:
             step = self._rows.step_of_row(self._rows.count - 1)
         if step is None:
@@ -170,8 +171,10 @@ class TimelineView(QTableView):
             return
         self._settling = True
         self._soon.stop()
-        self._due = False
         try:
+            if self._due:
+                self._due = False
+                self.updateGeometries()
             for _ in range(PASSES):
                 if not self._measure():
                     break
@@ -299,8 +302,14 @@ class TimelineView(QTableView):
         self.toggle(index.row())
 
     def _choose(self, index: QModelIndex) -> None:
-        if index.isValid() and (step := self._rows.step(index.row())):
+        # Qt makes the first row current when the list gets the focus; nobody chose that one.
+        if self.selectionModel().isSelected(index) and (step := self._rows.step(index.row())):
             self.chosen.emit(step)
+
+    def _chosen_place(self) -> int:
+        """Where the chosen row stands; -1 when none is."""
+        index = self.currentIndex()
+        return index.row() if self.selectionModel().isSelected(index) else -1
 
     def _open(self, place: int) -> None:
         step = self._rows.step(place)
@@ -332,7 +341,7 @@ class TimelineView(QTableView):
         super().paintEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        keys, place, last = Qt.Key, self.currentIndex().row(), self._rows.rowCount() - 1
+        keys, place, last = Qt.Key, self._chosen_place(), self._rows.rowCount() - 1
         if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             event.ignore()
             return
