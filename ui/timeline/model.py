@@ -115,7 +115,7 @@ class TimelineModel(QAbstractTableModel):
     def words(self, place: int) -> str:
         """The whole text of a row of words, as far as the flow shows it."""
         if self.is_draft(place):
-            return self._draft or ""
+            return (self._draft or "")[: WORDS_LIMIT + 1]
         step = self.step(place)
         if step is None:
             return ""

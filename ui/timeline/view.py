@@ -42,7 +42,9 @@ class TimelineView(QTableView):
         self._rows = model
         self._painter = RowPainter(model, look, self)
         self._ground = look.theme.background
-        self._replies = Replies(self.viewport(), look, self.link.emit)
+        self._later = QTimer(self, singleShot=True)
+        self._later.timeout.connect(self._mark)
+        self._replies = Replies(self.viewport(), look, self.link.emit, self._wait)
         self._following = True
         self._settling = self._due = False
         self._unseen = 0
@@ -276,6 +278,10 @@ class TimelineView(QTableView):
     def _mark(self) -> None:
         self._due = True
         self._soon.start()
+
+    def _wait(self, milliseconds: int) -> None:
+        if not self._later.isActive():
+            self._later.start(milliseconds)
 
     def _change(self, first: QModelIndex, last: QModelIndex) -> None:
         for place in range(first.row(), last.row() + 1):
