@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from core.domain.events import Entry
+from core.domain.events import Entry, Text
 from core.domain.problems import Problem
 from core.domain.question import Answer, Option, Question
 from core.domain.sessions import SessionRow
-from core.domain.steps import line
+from core.domain.steps import Step, line
 from core.engine.drafts import Draft, Drafts
 from core.engine.runs import Runs, Settle
 from core.store.journal import Forget, Journal, Listener
@@ -92,6 +92,18 @@ class Engine:
 
     def entries(self, session: str, after: int = 0) -> AsyncIterator[Entry]:
         return self._journal.read(session, after)
+
+    def blob(self, name: str) -> bytes:
+        """Contents that were kept apart."""
+        return self._reader.blob(name)
+
+    def whole(self, text: Text) -> str:
+        """A text in full."""
+        return self.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
+
+    def steps(self, session: SessionRow) -> list[Step]:
+        """Every row of a session."""
+        return self._reader.steps(session.id, 0, session.steps)
 
     def questions(self) -> list[tuple[SessionRow, Question]]:
         """The open questions, the oldest first."""
