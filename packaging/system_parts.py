@@ -1,0 +1,139 @@
+"""The system libraries Qt asks for and the programs the tests drive: find what is missing, install it or say how."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from trouble import Trouble
+
+PARTS = (
+    "QtCore.abi3.so",
+    "QtGui.abi3.so",
+    "QtWidgets.abi3.so",
+    "QtNetwork.abi3.so",
+    "QtSvg.abi3.so",
+    "QtDBus.abi3.so",
+    "Qt/plugins/platforms/libqoffscreen.so",
+    "Qt/plugins/platforms/libqxcb.so",
+    "Qt/plugins/platforms/libqwayland.so",
+)
+DEBIAN = {
+    "libEGL.so.1": "libegl1",
+    "libGL.so.1": "libgl1",
+    "libGLX.so.0": "libgl1",
+    "libOpenGL.so.0": "libopengl0",
+    "libX11-xcb.so.1": "libx11-xcb1",
+    "libX11.so.6": "libx11-6",
+    "libbrotlidec.so.1": "libbrotli1",
+    "libdbus-1.so.3": "libdbus-1-3",
+    "libfontconfig.so.1": "libfontconfig1",
+    "libfreetype.so.6": "libfreetype6",
+    "libglib-2.0.so.0": "libglib2.0-0",
+    "libgssapi_krb5.so.2": "libgssapi-krb5-2",
+    "libgthread-2.0.so.0": "libglib2.0-0",
+    "libstdc++.so.6": "libstdc++6",
+    "libwayland-client.so.0": "libwayland-client0",
+    "libwayland-cursor.so.0": "libwayland-cursor0",
+    "libwayland-egl.so.1": "libwayland-egl1",
+    "libxcb-cursor.so.0": "libxcb-cursor0",
+    "libxcb-icccm.so.4": "libxcb-icccm4",
+    "libxcb-image.so.0": "libxcb-image0",
+    "libxcb-keysyms.so.1": "libxcb-keysyms1",
+    "libxcb-randr.so.0": "libxcb-randr0",
+    "libxcb-render-util.so.0": "libxcb-render-util0",
+    "libxcb-render.so.0": "libxcb-render0",
+    "libxcb-shape.so.0": "libxcb-shape0",
+    "libxcb-shm.so.0": "libxcb-shm0",
+    "libxcb-sync.so.1": "libxcb-sync1",
+    "libxcb-util.so.1": "libxcb-util1",
+    "libxcb-xfixes.so.0": "libxcb-xfixes0",
+    "libxcb-xkb.so.1": "libxcb-xkb1",
+    "libxcb.so.1": "libxcb1",
+    "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
+    "libxkbcommon.so.0": "libxkbcommon0",
+    "libz.so.1": "zlib1g",
+    "libzstd.so.1": "libzstd1",
+}
+PROGRAMS = {  # what tests start, and the Debian package it comes in
+    "Xvfb": "xvfb",
+    "xauth": "xauth",
+    "openbox": "openbox",
+    "xdotool": "xdotool",
+    "xprop": "x11-utils",
+    "strace": "strace",
+    "bwrap": "bubblewrap",
+    "git": "git",
+}
+
+
+def libraries_ready(qt: Path) -> None:
+    """See to it that everything Qt's own files link to is there."""
+    provide("Qt needs system libraries that are not here", missing_libraries(qt), DEBIAN)
+
+
+def programs_ready() -> None:
+    """See to it that the programs the tests start are there."""
+    provide("The tests start programs that are not here", missing_programs(), PROGRAMS)
+
+
+def missing_libraries(qt: Path) -> list[str]:
+    """The libraries that Qt's files link to and the loader does not find."""
+    if not sys.platform.startswith("linux") or shutil.which("ldd") is None:
+        return []
+    lost: set[str] = set()
+    for part in PARTS:
+        if (qt / part).exists():
+            answer = subprocess.run(["ldd", str(qt / part)], capture_output=True, text=True, check=False)
+            lost.update(unfound(answer.stdout))
+    return sorted(lost)
+
+
+def unfound(ldd: str) -> list[str]:
+    """The names that this output of ldd marks as not found."""
+    return [line.split()[0] for line in ldd.splitlines() if line.rstrip().endswith("not found")]
+
+
+def missing_programs() -> list[str]:
+    """The programs the tests start that are not on the path."""
+    if not sys.platform.startswith("linux"):
+        return []
+    return [name for name in PROGRAMS if shutil.which(name) is None]
+
+
+def provide(what: str, missing: list[str], table: dict[str, str]) -> None:
+    """Install what is missing when we may; otherwise say what it is and how to get it."""
+    if not missing:
+        return
+    packages = sorted({table[name] for name in missing if name in table})
+    unknown = [name for name in missing if name not in table]
+    named = f"{what}: {', '.join(missing)}."
+    if shutil.which("apt-get") is None or unknown:
+        raise Trouble(named, "They belong to the system, not to this folder.", advice(packages, unknown))
+    if os.geteuid() != 0:
+        command = f"sudo apt-get install --no-install-recommends {' '.join(packages)}"
+        raise Trouble(named, "Only an administrator may install them.", f"{command}\n       then this command again.")
+    apt_install(packages, named)
+
+
+def advice(packages: list[str], unknown: list[str]) -> str:
+    """What to do where we do not know the exact command."""
+    parts = []
+    if packages:
+        parts.append(f"install with your package manager what Debian calls {' '.join(packages)}")
+    if unknown:
+        parts.append(f"install the packages that bring {' '.join(unknown)}")
+    return "; ".join(parts) + "; then this command again."
+
+
+def apt_install(packages: Iterable[str], why: str) -> None:
+    """Install Debian packages as root, without a question."""
+    names = list(packages)
+    print(f"{why}\nInstalling {' '.join(names)} ...", flush=True)
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for words in (["update"], ["install", "-y", "--no-install-recommends", *names]):
+        command = ["apt-get", "-qq", *words]
+        if subprocess.call(command, env=quiet, stdin=subprocess.DEVNULL) != 0:
+            raise Trouble(why, f"{' '.join(command)} failed, see above.", "Mend that and give the same command again.")
