@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from trouble import Trouble
@@ -27,6 +27,7 @@ DEBIAN = {
     "libOpenGL.so.0": "libopengl0",
     "libX11-xcb.so.1": "libx11-xcb1",
     "libX11.so.6": "libx11-6",
+    "libbrotlicommon.so.1": "libbrotli1",
     "libbrotlidec.so.1": "libbrotli1",
     "libdbus-1.so.3": "libdbus-1-3",
     "libfontconfig.so.1": "libfontconfig1",
@@ -71,12 +72,12 @@ PROGRAMS = {  # what tests start, and the Debian package it comes in
 
 def libraries_ready(qt: Path) -> None:
     """See to it that everything Qt's own files link to is there."""
-    provide("Qt needs system libraries that are not here", missing_libraries(qt), DEBIAN)
+    provide("Qt needs system libraries that are not here", lambda: missing_libraries(qt), DEBIAN)
 
 
 def programs_ready() -> None:
     """See to it that the programs the tests start are there."""
-    provide("The tests start programs that are not here", missing_programs(), PROGRAMS)
+    provide("The tests start programs that are not here", missing_programs, PROGRAMS)
 
 
 def missing_libraries(qt: Path) -> list[str]:
@@ -103,37 +104,50 @@ def missing_programs() -> list[str]:
     return [name for name in PROGRAMS if shutil.which(name) is None]
 
 
-def provide(what: str, missing: list[str], table: dict[str, str]) -> None:
+def provide(what: str, search: Callable[[], list[str]], table: dict[str, str]) -> None:
     """Install what is missing when we may; otherwise say what it is and how to get it."""
-    if not missing:
-        return
-    packages = sorted({table[name] for name in missing if name in table})
-    unknown = [name for name in missing if name not in table]
-    named = f"{what}: {', '.join(missing)}."
-    if shutil.which("apt-get") is None or unknown:
-        raise Trouble(named, "They belong to the system, not to this folder.", advice(packages, unknown))
-    if os.geteuid() != 0:
-        command = f"sudo apt-get install --no-install-recommends {' '.join(packages)}"
-        raise Trouble(named, "Only an administrator may install them.", f"{command}\n       then this command again.")
-    apt_install(packages, named)
+    missing = search()
+    if missing and may_install():
+        apt_install(packages(missing, table), described(what, missing))
+        missing = search()  # what our table does not know may have come along
+    if missing:
+        raise Trouble(
+            described(what, missing), "They belong to the system, not to this folder.", advice(missing, table)
+        )
 
 
-def advice(packages: list[str], unknown: list[str]) -> str:
-    """What to do where we do not know the exact command."""
-    parts = []
-    if packages:
-        parts.append(f"install with your package manager what Debian calls {' '.join(packages)}")
-    if unknown:
-        parts.append(f"install the packages that bring {' '.join(unknown)}")
-    return "; ".join(parts) + "; then this command again."
+def may_install() -> bool:
+    """Whether this is a system whose packages we know, and its administrator."""
+    return shutil.which("apt-get") is not None and os.geteuid() == 0
 
 
-def apt_install(packages: Iterable[str], why: str) -> None:
+def described(what: str, missing: list[str]) -> str:
+    """The fault and the names, in one sentence."""
+    return f"{what}: {', '.join(missing)}."
+
+
+def packages(missing: list[str], table: dict[str, str]) -> list[str]:
+    """The Debian packages that bring what is missing, as far as we know them."""
+    return sorted({table[name] for name in missing if name in table})
+
+
+def advice(missing: list[str], table: dict[str, str]) -> str:
+    """The exact command where there is one, else the names to look for."""
+    known = " ".join(packages(missing, table))
+    parts = [f"install the packages that bring {' '.join(rest)}"] if (rest := set(missing) - set(table)) else []
+    if known and shutil.which("apt-get"):
+        parts.insert(0, f"sudo apt-get install --no-install-recommends {known}")
+    elif known:
+        parts.insert(0, f"install with your package manager what Debian calls {known}")
+    return "\n       ".join([*parts, "then give the same command again."])
+
+
+def apt_install(names: list[str], why: str) -> None:
     """Install Debian packages as root, without a question."""
-    names = list(packages)
     print(f"{why}\nInstalling {' '.join(names)} ...", flush=True)
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    options = ["-o", "Dpkg::Use-Pty=0"]
     for words in (["update"], ["install", "-y", "--no-install-recommends", *names]):
-        command = ["apt-get", "-qq", *words]
-        if subprocess.call(command, env=quiet, stdin=subprocess.DEVNULL) != 0:
+        command = ["apt-get", "-qq", *options, *words]
+        if subprocess.call(command, env=quiet, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) != 0:
             raise Trouble(why, f"{' '.join(command)} failed, see above.", "Mend that and give the same command again.")
