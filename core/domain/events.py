@@ -1,0 +1,199 @@
+"""Everything that can happen in a session, as facts that never change.
+
+Kinds are for ever: a new field has a default, a name is never used again.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from core.domain.problems import Trouble
+from core.domain.question import Answer, Question
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words of any length. Long ones are kept apart: then `head` is their start and `blob` names the whole."""
+
+    head: str = ""
+    size: int = 0
+    blob: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call the model asks for. `arguments` is JSON as the model wrote it."""
+
+    id: str
+    tool: str
+    arguments: Text = Text()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    input: int = 0
+    output: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOpened:
+    session_id: str
+    workspace: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    model: str
+    max_rounds: int = 0
+    script: Text = Text()
+
+
+@dataclass(frozen=True, slots=True)
+class PersonSpoke:
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSent:
+    model: str
+    round: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    text: Text = Text()
+    reasoning: Text = Text()
+    calls: tuple[Call, ...] = ()
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyCut:
+    """What had arrived of a reply that did not end."""
+
+    text: Text = Text()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """A request failed and is made again after `wait_s`."""
+
+    trouble: Trouble
+    attempt: int
+    wait_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CallStarted:
+    """Durable before the act. `kind` and `object` are the row a person sees."""
+
+    call_id: str
+    tool: str
+    kind: str
+    object: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRefused:
+    """A call that was not run, and what the model is told instead of a result."""
+
+    call_id: str
+    tool: str
+    reason: Text
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanged:
+    """`before` and `after` name the contents kept as blobs; empty means there was, or is, no file."""
+
+    call_id: str
+    path: str
+    before: str = ""
+    after: str = ""
+    added: int = 0
+    removed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReturned:
+    call_id: str
+    output: Text
+    failed: bool = False
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAsked:
+    question: Question
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswered:
+    """Also the result of the call that asked."""
+
+    question_id: str
+    call_id: str
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class RunInterrupted:
+    """The program ended while the run was going. Each of `calls` started and may have run."""
+
+    why: str
+    calls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunResumed:
+    """A person let the run go on, and said what to do with calls that may have run."""
+
+    settled: Literal["", "again", "skip", "end"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    status: Literal["completed", "stopped", "limit", "failed"]
+    reason: str = ""
+    trouble: Trouble | None = None
+
+
+RunEvent = (
+    SessionOpened
+    | RunStarted
+    | PersonSpoke
+    | RequestSent
+    | Replied
+    | ReplyCut
+    | Retried
+    | CallStarted
+    | CallRefused
+    | FileChanged
+    | ToolReturned
+    | QuestionAsked
+    | QuestionAnswered
+    | RunInterrupted
+    | RunResumed
+    | RunEnded
+)
+
+
+def kind_of(event: type[RunEvent]) -> str:
+    """`ToolReturned` → `tool_returned`: the name in the journal and on the command line."""
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in event.__name__).lstrip("_")
+
+
+KINDS: dict[str, type[RunEvent]] = {kind_of(event): event for event in get_args(RunEvent)}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One numbered line of a journal. `run` counts the runs of its session, `at` is in microseconds."""
+
+    session: str
+    seq: int
+    run: int
+    at: int
+    event: RunEvent

@@ -1,0 +1,20 @@
+"""Names for sessions, calls and questions: short enough to type, never used twice."""
+
+import secrets
+
+ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # nothing that looks like another
+
+
+def session_id() -> str:
+    """Eight characters, 40 bits: typed by people, so no long names."""
+    return "".join(secrets.choice(ALPHABET) for _ in range(8))
+
+
+def call_id(round_number: int, place: int) -> str:
+    """Ours, not the model's: models repeat theirs, and a call must be named once in its session."""
+    return f"r{round_number}c{place}"
+
+
+def question_id(session: str, call: str) -> str:
+    """The same after a crash, because it is made of facts."""
+    return f"{session}-{call}"

@@ -1,0 +1,14 @@
+"""What a model is sent: messages made from facts."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from core.domain.events import Call, Text
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: Literal["system", "user", "assistant", "tool"]
+    text: Text = Text()
+    calls: tuple[Call, ...] = ()
+    call_id: str = ""

@@ -1,0 +1,71 @@
+"""Fold facts into the one line a person sees of a session in the list."""
+
+from dataclasses import dataclass, replace
+
+from core.domain.events import (
+    Entry,
+    QuestionAnswered,
+    QuestionAsked,
+    Replied,
+    RequestSent,
+    RunEnded,
+    RunInterrupted,
+    RunResumed,
+    RunStarted,
+    SessionOpened,
+)
+from core.domain.steps import Step, line
+
+ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed": "failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """`status` is waiting, running, done, failed, stopped, limit or interrupted; `doing` is the object of the last step."""
+
+    id: str
+    title: str = ""
+    folder: str = ""
+    model: str = ""
+    status: str = "done"
+    doing_kind: str = ""
+    doing: str = ""
+    opened: int = 0
+    updated: int = 0
+    seq: int = 0
+    runs: int = 0
+    rounds: int = 0
+    max_rounds: int = 0
+    waiting: int = 0
+    steps: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+
+
+def fold_session(row: SessionRow, entry: Entry, changed: list[Step], steps: int) -> SessionRow:
+    """The line after `entry`, which changed these rows and left `steps` of them."""
+    at = max(entry.at, row.updated)
+    row = replace(row, updated=at, seq=entry.seq, runs=max(row.runs, entry.run), steps=steps)
+    if changed and changed[-1].kind not in {"run", "person"}:
+        row = replace(row, doing_kind=changed[-1].kind, doing=changed[-1].object)
+    match entry.event:
+        case SessionOpened(workspace=workspace, title=title):
+            return replace(row, folder=workspace, title=line(title), opened=entry.at)
+        case RunStarted(model=model, max_rounds=limit):
+            return replace(row, status="running", model=model, max_rounds=limit, rounds=0, waiting=0)
+        case RequestSent(round=number):
+            return replace(row, rounds=number)
+        case Replied(usage=usage):
+            return replace(row, tokens=row.tokens + usage.input + usage.output)
+        case QuestionAsked():
+            return replace(row, status="waiting", waiting=row.waiting + 1)
+        case QuestionAnswered() if row.status == "waiting":
+            left = max(0, row.waiting - 1)
+            return replace(row, status="waiting" if left else "running", waiting=left)
+        case RunInterrupted():
+            return replace(row, status="interrupted")
+        case RunResumed():
+            return replace(row, status="waiting" if row.waiting else "running")
+        case RunEnded(status=status):
+            return replace(row, status=ENDINGS[status], waiting=0)
+    return row
