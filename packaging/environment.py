@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -90,9 +89,7 @@ def make() -> None:
         VENV.unlink()
     elif VENV.exists():
         shutil.rmtree(VENV)
-    command = [outer_python(), "-m", "venv", str(VENV)]
-    if importlib.util.find_spec("ensurepip") is None:  # Debian keeps it in python3-venv
-        command.append("--without-pip")
+    command = [outer_python(), "-m", "venv", "--without-pip", str(VENV)]
     if subprocess.call(command) != 0:
         raise Trouble("The environment could not be made.", f"{' '.join(command)} failed, see above.", "Mend that.")
 
@@ -113,11 +110,13 @@ def install(requirements: Path) -> None:
 
 
 def pip() -> list[str]:
-    """The pip of the environment, or where it has none the one of this Python, working on the environment."""
-    if list(SCRIPTS.glob("pip*")):
-        return [str(PYTHON), "-m", "pip"]
-    if subprocess.call([outer_python(), "-m", "pip", "--version"], stdout=subprocess.DEVNULL) == 0:
+    """The pip of this Python at work on the environment; where it has none that can, one put into the environment."""
+    ask = "import pip; print(*pip.__version__.split('.')[:2])"
+    answer = subprocess.run([outer_python(), "-c", ask], capture_output=True, text=True, check=False)
+    if answer.returncode == 0 and tuple(map(int, answer.stdout.split())) >= (22, 3):
         return [outer_python(), "-m", "pip", "--python", str(PYTHON)]
+    if subprocess.call([str(PYTHON), "-m", "ensurepip"], stdout=subprocess.DEVNULL) == 0:
+        return [str(PYTHON), "-m", "pip"]
     raise Trouble(
         "There is no pip.",
         f"{outer_python()} comes with neither pip nor ensurepip, so nothing can be installed.",

@@ -107,8 +107,8 @@ def missing_programs() -> list[str]:
 def provide(what: str, search: Callable[[], list[str]], table: dict[str, str]) -> None:
     """Install what is missing when we may; otherwise say what it is and how to get it."""
     missing = search()
-    if missing and may_install():
-        apt_install(packages(missing, table), described(what, missing))
+    if (names := packages(missing, table)) and may_install():
+        apt_install(names, described(what, missing))
         missing = search()  # what our table does not know may have come along
     if missing:
         raise Trouble(
@@ -134,11 +134,14 @@ def packages(missing: list[str], table: dict[str, str]) -> list[str]:
 def advice(missing: list[str], table: dict[str, str]) -> str:
     """The exact command where there is one, else the names to look for."""
     known = " ".join(packages(missing, table))
-    parts = [f"install the packages that bring {' '.join(rest)}"] if (rest := set(missing) - set(table)) else []
+    unknown = " ".join(name for name in missing if name not in table)
+    parts = []
     if known and shutil.which("apt-get"):
-        parts.insert(0, f"sudo apt-get install --no-install-recommends {known}")
+        parts.append(f"sudo apt-get install --no-install-recommends {known}")
     elif known:
-        parts.insert(0, f"install with your package manager what Debian calls {known}")
+        parts.append(f"install with your package manager what Debian calls {known}")
+    if unknown:
+        parts.append(f"install the packages that bring {unknown}")
     return "\n       ".join([*parts, "then give the same command again."])
 
 
