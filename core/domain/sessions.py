@@ -21,7 +21,10 @@ ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed"
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """`status` is waiting, running, done, failed, stopped, limit or interrupted; `doing` is the object of the last step."""
+    """`status` is waiting, running, done, failed, stopped, limit or interrupted.
+
+    `doing` is the object of the last step and `doing_kind` its kind.
+    """
 
     id: str
     title: str = ""
@@ -68,4 +71,5 @@ def fold_session(row: SessionRow, entry: Entry, changed: list[Step], steps: int)
             return replace(row, status="waiting" if row.waiting else "running")
         case RunEnded(status=status):
             return replace(row, status=ENDINGS[status], waiting=0)
-    return row
+        case _:
+            return row

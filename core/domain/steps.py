@@ -33,21 +33,23 @@ from core.domain.question import spoken
 OBJECT_LIMIT = 300
 OPEN = frozenset({"running", "waiting", "unknown", "interrupted"})
 
-VERBS: Mapping[str, tuple[str, str]] = MappingProxyType({
-    # kind: (while it goes on, afterwards)
-    "run": ("Run", "Run"),
-    "person": ("You said", "You said"),
-    "thinking": ("Thinking", "Thought"),
-    "reply": ("Replying", "Replied"),
-    "read": ("Reading", "Read"),
-    "write": ("Writing", "Wrote"),
-    "command": ("Running", "Ran"),
-    "tool": ("Calling", "Called"),
-    "refused": ("Not run", "Not run"),
-    "question": ("Asks you", "You answered"),
-    "interrupted": ("Interrupted", "Interrupted"),
-    "end": ("Ended", "Ended"),
-})
+VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        # kind: (while it goes on, afterwards)
+        "run": ("Run", "Run"),
+        "person": ("You said", "You said"),
+        "thinking": ("Thinking", "Thought"),
+        "reply": ("Replying", "Replied"),
+        "read": ("Reading", "Read"),
+        "write": ("Writing", "Wrote"),
+        "command": ("Running", "Ran"),
+        "tool": ("Calling", "Called"),
+        "refused": ("Not run", "Not run"),
+        "question": ("Asks you", "You answered"),
+        "interrupted": ("Interrupted", "Interrupted"),
+        "end": ("Ended", "Ended"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,94 @@
+"""Facts to JSON and back: the door between frozen values and the file."""
+
+import dataclasses
+from functools import cache
+from typing import Any, get_args, get_origin
+
+from pydantic import TypeAdapter
+from pydantic_core import PydanticSerializationError
+
+from core.domain.events import KINDS, RunEvent, Text, kind_of
+from core.store.blobs import blob_hash
+
+WHOLE = 4096  # characters that stay in the entry; a longer text leaves its head there and goes to a blob
+HEAD = 2048
+
+ADAPTERS: dict[str, TypeAdapter[RunEvent]] = {kind: TypeAdapter(event) for kind, event in KINDS.items()}
+NAMES: dict[type, str] = {event: kind_of(event) for event in KINDS.values()}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Packed:
+    """An event as it is stored: in `event` long texts are heads, their wholes are in `blobs`."""
+
+    whole: RunEvent
+    event: RunEvent
+    kind: str
+    payload: str
+    blobs: dict[str, bytes]
+
+
+def pack(event: RunEvent) -> Packed:
+    """Make an event ready to be written. Half a character (a lone surrogate) cannot be stored and is replaced."""
+    try:
+        return _pack(event)
+    except (UnicodeEncodeError, PydanticSerializationError):
+        return _pack(_mended(event))
+
+
+def decode(kind: str, payload: str | bytes) -> RunEvent:
+    """The fact a line of the journal states."""
+    return ADAPTERS[kind].validate_json(payload)
+
+
+def _pack(event: RunEvent) -> Packed:
+    blobs: dict[str, bytes] = {}
+    light: RunEvent = _lighten(event, blobs)
+    kind = NAMES[type(event)]
+    payload = ADAPTERS[kind].dump_json(light, exclude_defaults=True).decode()
+    return Packed(event, light, kind, payload, blobs)
+
+
+def _lighten(value: Any, blobs: dict[str, bytes]) -> Any:
+    """The same value with every long text kept apart."""
+    changes: dict[str, Any] = {}
+    for name, nested in _fields(value.__class__):
+        old = getattr(value, name)
+        new = old
+        if nested is Text:
+            new = _keep(old, blobs)
+        elif nested is tuple:
+            new = tuple(_lighten(item, blobs) for item in old)
+        if new != old:
+            changes[name] = new
+    return dataclasses.replace(value, **changes) if changes else value
+
+
+def _keep(text: Text, blobs: dict[str, bytes]) -> Text:
+    if text.blob or len(text.head) <= WHOLE:
+        return text
+    body = text.head.encode()
+    name = blob_hash(body)
+    blobs[name] = body
+    return Text(text.head[:HEAD], len(body), name)
+
+
+def _mended(value: Any) -> Any:
+    """The same value with every lone surrogate replaced."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, tuple):
+        return tuple(map(_mended, value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return type(value)(*(_mended(getattr(value, field.name)) for field in dataclasses.fields(value)))
+    return value
+
+
+@cache
+def _fields(owner: type) -> tuple[tuple[str, Any], ...]:
+    """The fields of a class that are texts, or tuples of values that may have some."""
+    return tuple(
+        (field.name, field.type if field.type is Text else tuple)
+        for field in dataclasses.fields(owner)
+        if field.type is Text or (get_origin(field.type) is tuple and dataclasses.is_dataclass(get_args(field.type)[0]))
+    )

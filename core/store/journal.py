@@ -1,0 +1,200 @@
+"""The append-only record of every session. What is not here did not happen."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+
+from core.domain.clock import Clock, now
+from core.domain.events import (
+    Entry,
+    PersonSpoke,
+    QuestionAnswered,
+    QuestionAsked,
+    RunEnded,
+    RunEvent,
+    RunStarted,
+    SessionOpened,
+)
+from core.domain.ids import session_id
+from core.domain.problems import Problem
+from core.domain.sessions import SessionRow, fold_session
+from core.domain.steps import OPEN, Outline, Step, fold
+from core.store.blobs import deflate
+from core.store.codec import decode, pack
+from core.store.database import Database, Job
+from core.store.keys import key, span
+from core.store.reader import Reader
+from core.store.rows import (
+    SESSION_COLUMNS,
+    STEP_COLUMNS,
+    insert_session,
+    read_session,
+    read_step,
+    update_session,
+    write_steps,
+)
+from core.store.search import index
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A fact that is durable, with the rows it changed and the session's line after it."""
+
+    entry: Entry
+    steps: list[Step]
+    session: SessionRow
+
+
+Listener = Callable[[Told], None]
+Forget = Callable[[], None]
+
+
+@dataclass(slots=True)
+class _Open:
+    """What the writing thread knows of a session it has written to."""
+
+    number: int
+    row: SessionRow
+    outline: Outline
+    run: int = 0
+
+
+class Journal:
+    """Write first, tell afterwards: a listener never hears what a crash could undo."""
+
+    def __init__(self, database: Database, reader: Reader, clock: Clock = now) -> None:
+        self._database = database
+        self._reader = reader
+        self._clock = clock
+        self._listeners: list[Listener] = []
+        self._open: dict[str, _Open] = {}  # of the writing thread
+        database.undone = self._open.clear
+
+    async def open(self, workspace: str, title: str) -> str:
+        """Begin a session."""
+        name = session_id()
+        await self.append(name, SessionOpened(name, workspace, title))
+        return name
+
+    async def append(self, session: str, *events: RunEvent, blobs: Mapping[str, bytes] | None = None) -> Entry:
+        """Make facts durable, all or none, then tell every listener; the last entry."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Entry] = loop.create_future()
+
+        def done(told: list[Told], error: BaseException | None) -> None:
+            # A stop may have cancelled the waiting, not the fact: listeners hear of it all the same.
+            if error is None:
+                self._tell(told)
+            if future.cancelled():
+                return
+            if error is None:
+                future.set_result(told[-1].entry)
+            else:
+                future.set_exception(error)
+
+        at = self._clock()
+        kept = blobs or {}
+        self._database.put(Job(lambda db: self._write(db, session, events, kept, at), done, loop))
+        return await future
+
+    async def read(self, session: str, after: int = 0) -> AsyncIterator[Entry]:
+        """The facts in order, in slices that let other runs breathe."""
+        for count, (seq, run, at, kind, payload) in enumerate(self._reader.raw(session, after)):
+            if count % 500 == 499:
+                await asyncio.sleep(0)
+            yield Entry(session, seq, run, at, decode(kind, payload))
+
+    def listen(self, listener: Listener) -> Forget:
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def _tell(self, told: list[Told]) -> None:
+        for each in told:
+            for listener in tuple(self._listeners):
+                try:
+                    listener(each)
+                except Exception as error:  # a listener's bug must not take the fact from the others
+                    context = {"message": "A listener of the journal failed.", "exception": error}
+                    asyncio.get_running_loop().call_exception_handler(context)
+
+    def _write(
+        self, db: sqlite3.Connection, session: str, events: tuple[RunEvent, ...], blobs: Mapping[str, bytes], at: int
+    ) -> list[Told]:
+        """On the writing thread, in a transaction."""
+        for name, body in blobs.items():
+            _keep(db, name, body)
+        return [self._write_one(db, session, event, at) for event in events]
+
+    def _write_one(self, db: sqlite3.Connection, session: str, event: RunEvent, at: int) -> Told:
+        known = self._known(db, session, event, at)
+        if isinstance(event, RunStarted):
+            known.run += 1
+        # Words that begin a run belong to it, and stand before its header.
+        opening = isinstance(event, PersonSpoke) and "run" not in known.outline.open
+        packed = pack(event)
+        at = max(at, known.row.updated)  # clocks go backwards, journals do not
+        entry = Entry(session, known.row.seq + 1, known.run + opening, at, packed.event)
+        name = key(known.number, entry.seq)
+        db.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", (name, entry.run, at, packed.kind, packed.payload))
+        for blob, body in packed.blobs.items():
+            _keep(db, blob, body)
+        index(db, name, packed.whole)
+        steps = fold(entry, known.outline)
+        write_steps(db, known.number, steps)
+        known.row = fold_session(known.row, entry, steps, known.outline.rows)
+        update_session(db, known.number, known.row)
+        _track_question(db, known.number, entry)
+        return Told(entry, steps, known.row)
+
+    def _known(self, db: sqlite3.Connection, session: str, event: RunEvent, at: int) -> _Open:
+        known = self._open.get(session)
+        if known is None:
+            known = _load(db, session)
+        if known is None:
+            if not isinstance(event, SessionOpened):
+                raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
+            row = SessionRow(session, opened=at)
+            known = _Open(insert_session(db, row), row, Outline())
+        self._open[session] = known
+        return known
+
+
+def _load(db: sqlite3.Connection, session: str) -> _Open | None:
+    """The open end of a session, read back from its rows."""
+    found = db.execute(f"SELECT number, {SESSION_COLUMNS} FROM session WHERE id = ?", (session,)).fetchone()
+    if found is None:
+        return None
+    number, row = found[0], read_session(found[1:])
+    return _Open(number, row, load_outline(db, number, row.steps), row.runs)
+
+
+def load_outline(db: sqlite3.Connection, number: int, rows: int) -> Outline:
+    """The rows later facts may change, and the counts."""
+    waiting = ", ".join(f"'{status}'" for status in sorted(OPEN))
+    found = db.execute(
+        f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND status IN ({waiting})", span(number)
+    )
+    steps = [read_step(row) for row in found]
+    last = db.execute(
+        "SELECT number FROM step WHERE id BETWEEN ? AND ? AND number > 0 ORDER BY id DESC LIMIT 1", span(number)
+    ).fetchone()
+    return Outline(rows, last[0] if last else 0, {step.key: step for step in steps})
+
+
+def _keep(db: sqlite3.Connection, name: str, body: bytes) -> None:
+    if db.execute("SELECT 1 FROM blob WHERE hash = ?", (name,)).fetchone() is None:
+        db.execute("INSERT INTO blob VALUES (?, ?, ?)", (name, len(body), deflate(body)))
+
+
+def _track_question(db: sqlite3.Connection, number: int, entry: Entry) -> None:
+    """The open questions, for the inbox."""
+    match entry.event:
+        case QuestionAsked(question=question):
+            db.execute("INSERT OR REPLACE INTO question VALUES (?, ?, ?)", (question.id, number, entry.seq))
+        case QuestionAnswered(question_id=name):
+            db.execute("DELETE FROM question WHERE id = ?", (name,))
+        case RunEnded():
+            db.execute("DELETE FROM question WHERE session = ?", (number,))
+        case _:
+            pass

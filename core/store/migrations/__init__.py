@@ -1,0 +1,1 @@
+"""Numbered changes of the file, each made once, in one transaction."""

@@ -1,0 +1,109 @@
+"""Read the file beside the writer: rows to paint, entries to look into, words to find. Light, for the first paint."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from core.domain.sessions import SessionRow
+from core.domain.steps import Step
+from core.store.blobs import inflate
+from core.store.keys import key, place, span
+from core.store.rows import SESSION_COLUMNS, STEP_COLUMNS, read_session, read_step
+from core.store.search import Hit, find
+
+PAGE = 200
+
+
+class Reader:
+    """A connection of one thread that can only read. `frozen` reads a file in a folder nobody may write to."""
+
+    def __init__(self, path: Path, *, frozen: bool = False) -> None:
+        flags = "immutable=1" if frozen else "mode=ro"
+        self._db = sqlite3.connect(f"{path.absolute().as_uri()}?{flags}", uri=True, isolation_level=None)
+        self._db.execute("PRAGMA query_only = 1")
+        self._numbers: dict[str, int] = {}
+
+    def close(self) -> None:
+        self._db.close()
+
+    def sessions(self) -> list[SessionRow]:
+        """Every session, the newest first."""
+        rows = self._db.execute(f"SELECT {SESSION_COLUMNS} FROM session ORDER BY updated DESC")
+        return [read_session(row) for row in rows]
+
+    def session(self, name: str) -> SessionRow | None:
+        row = self._db.execute(f"SELECT {SESSION_COLUMNS} FROM session WHERE id = ?", (name,)).fetchone()
+        return read_session(row) if row else None
+
+    def named(self, start: str) -> list[SessionRow]:
+        """The sessions whose id starts so: what a person types may be short."""
+        rows = self._db.execute(
+            f"SELECT {SESSION_COLUMNS} FROM session WHERE substr(id, 1, ?) = ?", (len(start), start)
+        )
+        return [read_session(row) for row in rows]
+
+    def steps(self, session: str, first: int, count: int) -> list[Step]:
+        """Rows `first` to `first + count`, in order."""
+        number = self._number(session)
+        rows = self._db.execute(
+            f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? ORDER BY id",
+            (key(number, first), key(number, first + count - 1)),
+        )
+        return [read_step(row) for row in rows]
+
+    def raw(self, session: str, after: int = 0, until: int = 0) -> Iterator[tuple[int, int, int, str, str]]:
+        """Lines of a journal as stored: seq, run, at, kind, payload. In pages, so that no read holds the file long."""
+        number = self._number(session)
+        last = key(number, until) if until else span(number)[1]
+        start = key(number, after)
+        while True:
+            rows = self._db.execute(
+                "SELECT id, run, at, kind, payload FROM entry WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
+                (start, last, PAGE),
+            ).fetchall()
+            for row in rows:
+                yield (place(row[0]), *row[1:])
+            if len(rows) < PAGE:
+                return
+            start = rows[-1][0]
+
+    def entry(self, session: str, seq: int) -> dict[str, Any]:
+        """One line as plain JSON, long texts still as heads; empty where there is none."""
+        for number, run, at, kind, payload in self.raw(session, seq - 1, seq):
+            return {"session": session, "seq": number, "run": run, "at": at, "kind": kind, **json.loads(payload)}
+        return {}
+
+    def words(self, session: str, seq: int, field: str = "text", limit: int | None = None) -> str:
+        """The whole of a text of an entry, or its first `limit` characters."""
+        text = self.entry(session, seq).get(field) or {}
+        head: str = text.get("head", "")
+        if not text.get("blob") or (limit is not None and limit <= len(head)):
+            return head[:limit]
+        return self.blob(text["blob"]).decode("utf-8", "replace")[:limit]
+
+    def blob(self, name: str) -> bytes:
+        """Contents that were kept apart."""
+        row = self._db.execute("SELECT body FROM blob WHERE hash = ?", (name,)).fetchone()
+        return inflate(row[0]) if row else b""
+
+    def questions(self) -> list[tuple[str, int, str, dict[str, Any]]]:
+        """The open questions, oldest first: session, when it was asked, its run's title, and the event as JSON."""
+        rows = self._db.execute(
+            "SELECT s.id, e.at, s.title, e.payload FROM question q JOIN session s ON s.number = q.session"
+            " JOIN entry e ON e.id = q.session << 32 | q.seq ORDER BY e.at"
+        )
+        return [(name, at, title, json.loads(payload)) for name, at, title, payload in rows]
+
+    def find(self, text: str, limit: int = 100) -> list[Hit]:
+        """The newest entries that hold all the words."""
+        return find(self._db, text, limit)
+
+    def _number(self, session: str) -> int:
+        if session not in self._numbers:
+            row = self._db.execute("SELECT number FROM session WHERE id = ?", (session,)).fetchone()
+            if row is None:
+                return 0
+            self._numbers[session] = row[0]
+        return self._numbers[session]
