@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import RULES, Source
+from tests.house import DOORS, RULES, Source, broad_handlers
 
 ROOT = Path(__file__).resolve().parent.parent
 TOP = {"pyproject.toml", "app", "ui", "core", "resources", "tests", "packaging", "README.md", "LICENSE", "CHANGELOG.md"}
@@ -64,6 +64,12 @@ def test_a_rule_can_fail(name: str) -> None:
     """Its sample breaks it."""
     rule = RULES[name]
     assert list(rule.find(Source(rule.bad_path, rule.bad_text)))
+
+
+def test_every_door_is_in_use(sources: list[Source]) -> None:
+    """A door that catches nothing any more is walled up again."""
+    used = {(source.path, place) for source in sources for _, place in broad_handlers(source)}
+    assert set(DOORS) - used == set()
 
 
 def misplaced(names: list[str]) -> Iterator[str]:
