@@ -32,34 +32,31 @@ class Source(NamedTuple):
     path: str
     text: str
 
-    @property
-    def tree(self) -> ast.Module:
-        return parsed(self.text)
-
     def under(self, *places: str) -> bool:
         return self.path.startswith(places)
 
 
 @functools.cache
-def parsed(text: str) -> ast.Module:
-    """The tree of a text; every rule reads the same one."""
-    return ast.parse(text)
+def walked(text: str) -> tuple[ast.AST, ...]:
+    """Every node of a text."""
+    return tuple(ast.walk(ast.parse(text)))
+
+
+@functools.cache
+def called(text: str) -> tuple[tuple[ast.Call, str], ...]:
+    """Every call of a text, and what it calls as it is written."""
+    return tuple((node, ast.unparse(node.func)) for node in walked(text) if isinstance(node, ast.Call))
 
 
 def nodes(source: Source, kind: type[Node]) -> Iterator[Node]:
     """Every node of this kind, in no order."""
-    return (node for node in ast.walk(source.tree) if isinstance(node, kind))
+    return (node for node in walked(source.text) if isinstance(node, kind))
 
 
 def functions(source: Source) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Every function and method."""
     yield from nodes(source, ast.FunctionDef)
     yield from nodes(source, ast.AsyncFunctionDef)
-
-
-def calls(source: Source) -> Iterator[tuple[ast.Call, str]]:
-    """Every call, and what it calls as it is written."""
-    return ((node, ast.unparse(node.func)) for node in nodes(source, ast.Call))
 
 
 class Rule(NamedTuple):
@@ -139,7 +136,7 @@ def long_function(source: Source) -> Iterator[str]:
 
 
 def no_purpose(source: Source) -> Iterator[str]:
-    if not (ast.get_docstring(source.tree) or "").rstrip().endswith((".", "!", "?")):
+    if not (ast.get_docstring(ast.parse(source.text)) or "").rstrip().endswith((".", "!", "?")):
         yield "1: the file does not open with a sentence that says what it is for"
 
 
@@ -158,7 +155,7 @@ def broad_except(source: Source) -> Iterator[str]:
     for line, place in broad_handlers(source):
         if (source.path, place) not in DOORS:
             yield f"{line}: a broad except; a new door needs its line in DOORS of tests/house.py"
-    for node, name in calls(source):
+    for node, name in called(source.text):
         if name.endswith("suppress") and any(is_broad(argument) for argument in node.args):
             yield f"{node.lineno}: a broad suppress"
 
@@ -189,7 +186,7 @@ def silenced(source: Source) -> Iterator[str]:
 
 
 def skipped(source: Source) -> Iterator[str]:
-    reasoned = {id(node.func) for node, _ in calls(source) if any(word.arg == "reason" for word in node.keywords)}
+    reasoned = {id(node.func) for node, _ in called(source.text) if any(word.arg == "reason" for word in node.keywords)}
     for mark in nodes(source, ast.Attribute):
         if id(mark) not in reasoned and re.search(r"mark\.(skip|skipif|xfail)$", ast.unparse(mark)):
             yield f"{mark.lineno}: a test left out without reason"
@@ -225,7 +222,7 @@ def call_rule(call: Call) -> Rule:
     def find(source: Source) -> Iterator[str]:
         if not source.under(*call.rule_for) or (call.only_in and source.under(*call.only_in)):
             return
-        for node, name in calls(source):
+        for node, name in called(source.text):
             if re.search(call.pattern, name):
                 yield f"{node.lineno}: {name}(…)"
 
