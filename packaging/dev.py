@@ -106,15 +106,12 @@ def prepare(level: str, system: bool) -> None:
     ready(level)
     if not system:
         return
-    if LINKED not in stamped():
+    unlinked, tests = LINKED not in stamped(), level == "dev"
+    if unlinked or tests:
         import system_parts
 
-        system_parts.libraries_ready(qt_folder())
+        system_parts.parts_ready(qt_folder() if unlinked else None, programs=tests)
         stamp(stamped() | {LINKED})
-    if level == "dev":
-        import system_parts
-
-        system_parts.programs_ready()
 
 
 def headless() -> None:

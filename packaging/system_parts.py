@@ -70,14 +70,13 @@ PROGRAMS = {  # what tests start, and the Debian package it comes in
 }
 
 
-def libraries_ready(qt: Path) -> None:
-    """See to it that everything Qt's own files link to is there."""
-    provide("Qt needs system libraries that are not here", lambda: missing_libraries(qt), DEBIAN)
+def parts_ready(qt: Path | None, programs: bool) -> None:
+    """See to it that what Qt's files link to and, for tests, the programs they start are there."""
 
+    def search() -> list[str]:
+        return (missing_libraries(qt) if qt else []) + (missing_programs() if programs else [])
 
-def programs_ready() -> None:
-    """See to it that the programs the tests start are there."""
-    provide("The tests start programs that are not here", missing_programs, PROGRAMS)
+    provide(search, DEBIAN | PROGRAMS)
 
 
 def missing_libraries(qt: Path) -> list[str]:
@@ -104,26 +103,21 @@ def missing_programs() -> list[str]:
     return [name for name in PROGRAMS if shutil.which(name) is None]
 
 
-def provide(what: str, search: Callable[[], list[str]], table: dict[str, str]) -> None:
+def provide(search: Callable[[], list[str]], table: dict[str, str]) -> None:
     """Install what is missing when we may; otherwise say what it is and how to get it."""
     missing = search()
     if (names := packages(missing, table)) and may_install():
-        apt_install(names, described(what, missing))
+        apt_install(names)
         missing = search()  # what our table does not know may have come along
     if missing:
-        raise Trouble(
-            described(what, missing), "They belong to the system, not to this folder.", advice(missing, table)
-        )
+        named = f"Parts of the system are missing: {', '.join(missing)}."
+        why = "Qt's files link to the libraries, tests start the programs, and only an administrator may install them."
+        raise Trouble(named, why, advice(missing, table))
 
 
 def may_install() -> bool:
     """Whether this is a system whose packages we know, and its administrator."""
     return shutil.which("apt-get") is not None and os.geteuid() == 0
-
-
-def described(what: str, missing: list[str]) -> str:
-    """The fault and the names, in one sentence."""
-    return f"{what}: {', '.join(missing)}."
 
 
 def packages(missing: list[str], table: dict[str, str]) -> list[str]:
@@ -145,12 +139,12 @@ def advice(missing: list[str], table: dict[str, str]) -> str:
     return "\n       ".join([*parts, "then give the same command again."])
 
 
-def apt_install(names: list[str], why: str) -> None:
+def apt_install(names: list[str]) -> None:
     """Install Debian packages as root, without a question."""
-    print(f"{why}\nInstalling {' '.join(names)} ...", flush=True)
+    print(f"Installing what the system lacks: {' '.join(names)} ...", flush=True)
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    options = ["-o", "Dpkg::Use-Pty=0"]
     for words in (["update"], ["install", "-y", "--no-install-recommends", *names]):
-        command = ["apt-get", "-qq", *options, *words]
+        command = ["apt-get", "-qq", "-o", "Dpkg::Use-Pty=0", *words]
         if subprocess.call(command, env=quiet, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) != 0:
-            raise Trouble(why, f"{' '.join(command)} failed, see above.", "Mend that and give the same command again.")
+            what = "System packages could not be installed."
+            raise Trouble(what, f"{' '.join(command)} failed, see above.", "Mend that and give the same command again.")
