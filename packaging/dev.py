@@ -111,6 +111,7 @@ def prepare(level: str, system: bool) -> None:
         import system_parts
 
         system_parts.parts_ready(qt_folder() if unlinked else None, programs=tests)
+    if unlinked:
         stamp(stamped() | {LINKED})
 
 
