@@ -10,6 +10,8 @@ from core.domain.sessions import SessionRow
 from ui.sessions.rows import Heading, Hit, Line, arrange, arrange_hits, second_line, status_words
 
 Index = QModelIndex | QPersistentModelIndex
+TOP: Final = QModelIndex()
+HEADING_MARK: Final = "\0"  # no session is called so: a heading's key must not meet a session's
 
 
 class Role(IntEnum):
@@ -76,7 +78,7 @@ class SessionsModel(QAbstractListModel):
     def holds_any(self) -> bool:
         return bool(self._rows)
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 (Qt's own signature)
+    def rowCount(self, parent: Index = TOP) -> int:
         return 0 if parent.isValid() else len(self._items)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
@@ -134,9 +136,6 @@ class SessionsModel(QAbstractListModel):
             self._items.insert(number, item)
             self.endInsertRows()
         self._refresh(target)
-
-
-HEADING_MARK: Final = "\0"  # no session is called so: a heading's key must not meet a session's
 
 
 def _key(item: Heading | Line) -> str:

@@ -211,13 +211,11 @@ class SessionsPanel(QFrame):
             self._search_button.setChecked(False)
             return True
         if event.key() == Qt.Key.Key_Down or event.key() in ENTER_KEYS:
-            first = next((n for n in range(self._model.rowCount()) if n not in self._model.headings()), -1)
-            if first >= 0:
-                self._delegate.keyboard = True
-                self._view.setFocus(Qt.FocusReason.TabFocusReason)
-                self._view.setCurrentIndex(self._model.index(first))
-                if event.key() in ENTER_KEYS:
-                    self._choose(self._model.index(first))
+            self._delegate.keyboard = True
+            self._view.setFocus(Qt.FocusReason.TabFocusReason)
+            self._view.go_to_first()
+            if event.key() in ENTER_KEYS:
+                self._choose(self._view.currentIndex())
             return True
         return False
 

@@ -11,6 +11,7 @@ from ui.sessions.model import SessionsModel
 from ui.widgets.words import ENTER_KEYS
 
 WIDTH: Final = 264
+FIRST_KEYS: Final = frozenset({Qt.Key.Key_Down, Qt.Key.Key_Up, Qt.Key.Key_Home, Qt.Key.Key_PageDown})
 
 
 class SessionsView(QTableView):
@@ -64,7 +65,17 @@ class SessionsView(QTableView):
             self.entered_row.emit(self.currentIndex())
             event.accept()
             return
+        if event.key() in FIRST_KEYS and not self.currentIndex().isValid():
+            self.go_to_first()
+            event.accept()
+            return
         super().keyPressEvent(event)
+
+    def go_to_first(self) -> None:
+        """Qt would stop at the heading, which cannot be entered."""
+        headings = set(self._rows.headings())
+        first = next((number for number in range(self._rows.rowCount()) if number not in headings), -1)
+        self.setCurrentIndex(self._rows.index(first))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._painter.keyboard = False
