@@ -234,7 +234,7 @@ def test_no_text_freezes_the_window(look: Look, name: str) -> None:
     document = written(BOMBS[name], look)
     document.setTextWidth(760)
     assert document.size().height() > 0
-    assert process_time() - before < 2 * FROZEN_S
+    assert process_time() - before < 2 * FROZEN_S  # twice: a busy neighbour on the same core slows us too
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolButton
 from pytestqt.qtbot import QtBot
@@ -167,7 +167,7 @@ def test_a_link_is_told_and_not_opened(show: Show, qtbot: QtBot) -> None:
     assert not reply.openLinks() and reply.source().isEmpty()
 
 
-def test_a_draft_streams_and_becomes_the_reply_without_a_jump(show: Show) -> None:
+def test_a_draft_streams_and_becomes_the_reply_without_a_jump(show: Show, qtbot: QtBot) -> None:
     rows = talk(2)
     view = show(rows)
     model = model_of(view)
@@ -177,6 +177,7 @@ def test_a_draft_streams_and_becomes_the_reply_without_a_jump(show: Show) -> Non
         assert view.verticalScrollBar().value() == view.verticalScrollBar().maximum()
     draft = view.replies.shown[DRAFT]
     model.draft(ANSWER)
+    qtbot.waitUntil(lambda: "the same as text" in draft.toPlainText())  # a slow computer lets it rest
     settle(view)
     top, value = draft.y(), view.verticalScrollBar().value()
     step = rows.add("reply", said=ANSWER)
@@ -186,6 +187,34 @@ def test_a_draft_streams_and_becomes_the_reply_without_a_jump(show: Show) -> Non
     assert view.replies.shown[step.row] is draft
     assert (draft.y(), view.verticalScrollBar().value()) == (top, value)
     assert DRAFT not in view.replies.shown
+
+
+def on_screen(view: TimelineView) -> QImage:
+    """What the window shows, which is what was repainted and no more."""
+    QApplication.processEvents()
+    return below_edge(view.screen().grabWindow(view.winId()).toImage().copy(view.viewport().geometry()))
+
+
+def below_edge(picture: QImage) -> QImage:
+    """Without the topmost line: a letter that is cut there is smoothed otherwise than one that was moved there."""
+    return picture.convertToFormat(QImage.Format.Format_RGB32).copy(0, 1, picture.width(), picture.height() - 1)
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_what_is_repainted_is_enough(show: Show, away: bool) -> None:
+    rows = talk(3)
+    view = show(rows)
+    model, bar = model_of(view), view.verticalScrollBar()
+    text = ANSWER + "\n\n" + ANSWER
+    for end in range(0, len(text), 31):
+        model.draft(text[:end])
+        if end % 5 == 0:
+            model.apply([rows.add("read", object=f"{end}.py", number=end)])
+        if away and end > 400:
+            bar.setValue(bar.maximum() - 300 + end // 5)
+        settle(view)
+        shown = on_screen(view)
+        assert shown == below_edge(view.viewport().grab().toImage()), end
 
 
 def test_a_draft_that_comes_to_nothing_leaves_no_widget(show: Show) -> None:
