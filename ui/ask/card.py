@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from core.domain.clock import now as wall_clock
@@ -13,6 +13,7 @@ from ui.ask.age import AgeLabel
 from ui.ask.form import QuestionForm
 from ui.icons import pixmap
 from ui.theme import Look
+from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.edge import EdgeFrame
 from ui.widgets.elided import ElidedLabel
@@ -42,6 +43,7 @@ class QuestionCard(QFrame):
         super().__init__(parent)
         self._look, self._question, self._clock = look, question, clock
         self._room = 0
+        self._announced = False
         self.setObjectName("question.card")
         self.setAccessibleName(self.tr("Question: {}").format(question.text))
         self.setAccessibleDescription(question.why)
@@ -54,6 +56,7 @@ class QuestionCard(QFrame):
             self.form.fill(draft)
         self.form.answered.connect(self.answered)
         self.form.later.connect(self.later)
+        self.form.chosen.connect(self._refit)
         self._open.clicked.connect(lambda: self.dialog_wanted.emit(question.id))
         self.restyle(look)
 
@@ -74,6 +77,10 @@ class QuestionCard(QFrame):
             needed = self._needed()
         self.setMaximumHeight(min(needed, most))
         self.updateGeometry()
+
+    def _refit(self) -> None:
+        if self._room:
+            self.fit(self._room)
 
     def question_id(self) -> str:
         return self._question.id
@@ -158,6 +165,12 @@ class QuestionCard(QFrame):
 
     def sizeHint(self) -> QSize:
         return QSize(480, min(self._needed() or 200, self.maximumHeight()))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if not self._announced:
+            self._announced = True
+            announce(self, self.accessibleName())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -5,7 +5,16 @@ from typing import Protocol
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QAbstractButton, QFrame, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QFrame,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from core.domain.clock import SECOND
@@ -169,6 +178,16 @@ def test_options_fold_to_one_line_before_anything_scrolls(show: Show) -> None:
     folded = option(show(LONG, 900), 1).height()
     assert option(show(TONE, 900), 3).height() == folded
     assert option(show(LONG, 20_000), 1).height() > folded
+
+
+def test_a_folded_option_opens_when_it_is_chosen(show: Show) -> None:
+    card = show(LONG)
+    before = option(card, 9).height()
+    assert card.form.choose(9)
+    QApplication.sendPostedEvents()
+    assert option(card, 9).height() > before == option(card, 8).height()
+    assert card.height() <= 900 * 0.4
+    assert option(card, 9).visibleRegion().boundingRect().height() > before
 
 
 def test_a_low_window_shows_a_single_bar(show: Show, qtbot: QtBot) -> None:

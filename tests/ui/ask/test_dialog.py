@@ -85,6 +85,17 @@ def test_a_long_question_stays_on_the_screen(look: Look, qtbot: QtBot) -> None:
     assert dialog.rect().contains(find(dialog, QPushButton, "question.answer").geometry().bottomRight())
 
 
+@pytest.mark.parametrize("width", [360, 480, 560, 900])
+def test_every_option_is_as_high_as_its_words(look: Look, qtbot: QtBot, width: int) -> None:
+    dialog = QuestionDialog(look, LONG, clock=noon)
+    qtbot.addWidget(dialog)
+    dialog.resize(width, 500)
+    dialog.open()
+    qtbot.waitExposed(dialog)
+    wrong = [row.label() for row in dialog.form.options if row.height() != row.heightForWidth(row.width())]
+    assert not wrong
+
+
 def test_a_word_without_end_does_not_widen_it(look: Look, qtbot: QtBot) -> None:
     question = type(TONE)("q9", "x" * 400, "/a/very/long/path" * 30, asked=TONE.asked)
     dialog = QuestionDialog(look, question, clock=noon)
