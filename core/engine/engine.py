@@ -6,7 +6,7 @@ from pathlib import Path
 
 from core.domain.events import Entry, Text
 from core.domain.problems import Problem
-from core.domain.question import Answer, Option, Question
+from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step, line
 from core.engine.drafts import Draft, Drafts
@@ -43,9 +43,12 @@ class Engine:
     async def stop(self, session: str) -> None:
         await self._runs.stop(session)
 
-    async def answer(self, question: str, answer: Answer) -> str:
-        """Answer a question; the session it belongs to."""
-        return await self._runs.answer(question, answer)
+    async def answer(self, question: str, answer: Answer, *, go_on: bool = False) -> str:
+        """Answer a question; the session it belongs to. With `go_on` a run that a restart left waiting is resumed."""
+        session = await self._runs.answer(question, answer)
+        if go_on and not self._runs.going(session):
+            await self._runs.resume(session)
+        return session
 
     async def resume(self, session: str, settle: Settle = "") -> None:
         await self._runs.resume(session, settle)
@@ -103,14 +106,8 @@ class Engine:
 
     def steps(self, session: SessionRow) -> list[Step]:
         """Every row of a session."""
-        return self._reader.steps(session.id, 0, session.steps)
+        return self._reader.steps(session.id, 0, session.rows)
 
     def questions(self) -> list[tuple[SessionRow, Question]]:
         """The open questions, the oldest first."""
-        found = []
-        for session, at, _, payload in self._reader.questions():
-            plain = payload["question"]
-            options = tuple(Option(**option) for option in plain.get("options", ()))
-            question = Question(**{**plain, "options": options, "asked": at})
-            found.append((self.session(session), question))
-        return found
+        return [(self.session(session), question) for session, question in self._reader.questions()]

@@ -28,8 +28,9 @@ from core.engine.conversation import Conversation
 from core.engine.drafts import Draft, Drafts
 from core.models.model import Asked, Fault, Model, Request
 from core.models.retry import wait_s
-from core.store.journal import Journal, Told
+from core.store.journal import Journal
 from core.store.reader import Reader
+from core.store.told import Told
 from core.tools.ask import AskUser, question
 from core.tools.catalogue import ASK, TOOLS, read_arguments
 
