@@ -59,8 +59,9 @@ def run(words: list[str], system: bool) -> int:
 
 
 def screenshots(words: list[str], system: bool) -> int:
-    """Let the app paint its own screens."""
+    """Let the app paint its own screens, in memory: a display would change their sizes."""
     prepare("run", system)
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     become([str(PYTHON), "-P", "-m", "app", "screenshots", *words])
 
 
