@@ -48,6 +48,10 @@ def main(words: list[str]) -> int:
     except Trouble as trouble:
         print(trouble, file=sys.stderr)
         return 1
+    except OSError as error:
+        do = "Mend that and give the same command again; deleting .venv is always safe."
+        print(Trouble("The set-up could not go on.", str(error), do), file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
 
