@@ -122,6 +122,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.add("refused", "failed", object=line(f"{tool}: {reason.head}"), numbered=True)
         case FileChanged(call_id=call, added=added, removed=removed):
             changed.mark(call, files=1, added=added, removed=removed)
+            changed.count(files=1)
         case ToolReturned(call_id=call, output=output, failed=failed, exit_code=code):
             marks = {"bytes": output.size or len(output.head)} | ({} if code is None else {"exit": code})
             if changed.close(call, "failed" if failed else "done", marks=marks):
@@ -141,9 +142,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
 
 def _reply(event: Replied, changed: "_Pen") -> None:
     spent = event.usage.input + event.usage.output
-    what = event.reasoning if event.reasoning.head else event.text
     marks = {"tokens": event.usage.output} if event.usage.output else {}
-    said = line(what) or ", ".join(call.tool for call in event.calls)
+    said = line(event.reasoning) or ", ".join(call.tool for call in event.calls) or "the answer"
     changed.close("request", "done", object=said, marks=marks, tokens=spent)
     if event.text.head:
         changed.add("reply", "done", object=line(event.text))

@@ -19,7 +19,7 @@ from core.domain.events import (
 from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.domain.sessions import SessionRow, fold_session
-from core.domain.steps import OPEN, Outline, Step, fold
+from core.domain.steps import OPEN, Outline, fold
 from core.store.blobs import deflate
 from core.store.codec import decode, pack
 from core.store.database import Database, Job
@@ -35,16 +35,7 @@ from core.store.rows import (
     write_steps,
 )
 from core.store.search import index
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A fact that is durable, with the rows it changed and the session's line after it."""
-
-    entry: Entry
-    steps: list[Step]
-    session: SessionRow
-
+from core.store.told import Told
 
 Listener = Callable[[Told], None]
 Forget = Callable[[], None]
@@ -142,7 +133,7 @@ class Journal:
         index(db, name, packed.whole)
         steps = fold(entry, known.outline)
         write_steps(db, known.number, steps)
-        known.row = fold_session(known.row, entry, steps, known.outline.rows)
+        known.row = fold_session(known.row, entry, steps, known.outline)
         update_session(db, known.number, known.row)
         _track_question(db, known.number, entry)
         return Told(entry, steps, known.row)
@@ -166,7 +157,7 @@ def _load(db: sqlite3.Connection, session: str) -> _Open | None:
     if found is None:
         return None
     number, row = found[0], read_session(found[1:])
-    return _Open(number, row, load_outline(db, number, row.steps), row.runs)
+    return _Open(number, row, load_outline(db, number, row.rows), row.runs)
 
 
 def load_outline(db: sqlite3.Connection, number: int, rows: int) -> Outline:

@@ -1,0 +1,63 @@
+"""Read a text file, whole or some lines of it."""
+
+import asyncio
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.domain.problems import Problem
+from core.tools.tool import Result, Tool
+from core.workspace.paths import inside
+
+LIMIT = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    path: str
+    start: int = 1
+    end: int = 0
+
+
+def load(path: Path, name: str) -> bytes:
+    """The contents of an ordinary file of a sane size."""
+    if not path.exists():
+        raise Problem(f"There is no file {name}.", "", "Look at the folder, then name one that exists.")
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise Problem(f"{name} is no ordinary file.", "", "Name a file.")
+    if found.st_size > LIMIT:
+        raise Problem(f"{name} is too large to read.", f"It has {found.st_size:,} bytes; {LIMIT:,} can be read.")
+    return path.read_bytes()
+
+
+async def run(parameters: Read, workspace: Path) -> Result:
+    return await asyncio.to_thread(_read, parameters, workspace)
+
+
+def _read(parameters: Read, workspace: Path) -> Result:
+    body = load(inside(workspace, parameters.path), parameters.path)
+    if b"\0" in body[:8192]:
+        return Result(f"{parameters.path} is no text file ({len(body):,} bytes).", failed=True)
+    text = body.decode("utf-8", "replace")
+    if parameters.start <= 1 and not parameters.end:
+        return Result(text)
+    lines = text.splitlines(keepends=True)
+    return Result("".join(lines[max(parameters.start, 1) - 1 : parameters.end or None]))
+
+
+def row(parameters: Read) -> str:
+    if parameters.start <= 1 and not parameters.end:
+        return parameters.path
+    return f"{parameters.path} {parameters.start}–{parameters.end or ''}"
+
+
+READ = Tool(
+    name="read",
+    description="Read a text file of the folder. start and end are line numbers, from 1, both included.",
+    parameters=Read,
+    kind="read",
+    touches="reads",
+    object=row,
+    run=run,
+)

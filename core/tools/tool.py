@@ -1,0 +1,40 @@
+"""What a tool is: parameters, a row a person can read, and an act."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+Touches = Literal["nothing", "reads", "writes", "runs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file before and after; None where there was, or is, no file."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the model is told, and what was changed."""
+
+    output: str
+    failed: bool = False
+    exit_code: int | None = None
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """`object` names what a call acts on, in a row; `run` acts. `parameters` is a dataclass: the schema follows."""
+
+    name: str
+    description: str
+    parameters: type[Any]
+    kind: str
+    touches: Touches
+    object: Callable[[Any], str]
+    run: Callable[[Any, Path], Awaitable[Result]]
