@@ -142,10 +142,10 @@ class ComposerPanel(QFrame):
 
     def _invitation(self) -> str:
         if self._running:
-            return self.tr("Add to this run… Enter queues, Shift+Enter starts a line")
+            return self.tr("Add to this run… Enter queues, Shift+Enter adds a line")
         if self._session:
-            return self.tr("Go on with this session… Enter sends, Shift+Enter starts a line")
-        return self.tr("What should the agent do? Enter starts a run, Shift+Enter starts a line")
+            return self.tr("Go on… Enter sends, Shift+Enter adds a line")
+        return self.tr("What should the agent do? Enter starts, Shift+Enter adds a line")
 
     def _follow(self) -> None:
         self._untold = True

@@ -130,7 +130,7 @@ def test_while_running_words_are_queued(panel: ComposerPanel, field: QPlainTextE
 
 def test_a_new_run_is_invited(panel: ComposerPanel, field: QPlainTextEdit) -> None:
     panel.set_session("", "")
-    assert "starts a run" in field.placeholderText()
+    assert "Enter starts" in field.placeholderText()
 
 
 def test_the_model_is_named_when_there_is_one(panel: ComposerPanel) -> None:
