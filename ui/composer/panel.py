@@ -27,6 +27,7 @@ class ComposerPanel(QFrame):
         self._session = ""
         self._running = False
         self._reason = ""
+        self._untold = False
         self.setObjectName("composer")
         self.setAccessibleName(self.tr("Message"))
         self.setProperty("surface", "background")
@@ -80,8 +81,9 @@ class ComposerPanel(QFrame):
 
     def keep_draft(self) -> None:
         """Tell a draft that has not been told yet."""
-        if self._draft_wait.isActive():
-            self._draft_wait.stop()
+        self._draft_wait.stop()
+        if self._untold:
+            self._untold = False
             self.draft_changed.emit(self._session, self._input.toPlainText())
 
     def focus_input(self) -> None:
@@ -146,6 +148,7 @@ class ComposerPanel(QFrame):
         return self.tr("What should the agent do? Enter starts a run, Shift+Enter starts a line")
 
     def _follow(self) -> None:
+        self._untold = True
         self._draft_wait.start()
         self._tell_sendable()
 
