@@ -3,7 +3,6 @@
 import sys
 from argparse import Namespace
 from pathlib import Path
-from sqlite3 import Error
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -15,7 +14,7 @@ from app.engine_thread import EngineThread
 from app.heartbeat import Heartbeat
 from app.single import Lock
 from core.domain.problems import Problem, Trouble
-from core.store.reader import Reader
+from core.store.reader import Reader, Unreadable
 from ui.feed import Feed
 from ui.selection import Selection
 from ui.theme import Look, dress, load_fonts, load_theme
@@ -137,7 +136,7 @@ class Desktop(QObject):
         try:
             reader = Reader(path)
             self._window.read_from(reader)
-        except Error:
+        except Unreadable:
             return
         self._reader = reader
 

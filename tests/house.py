@@ -20,6 +20,7 @@ DOORS = {  # the functions in which a broad `except` may stand, and whose faults
     ("core/engine/acts.py", "act"): "a tool's own code, told to the model",
     ("core/engine/runs.py", "_work"): "a bug in a run, which ends that run alone",
     ("core/store/journal.py", "_tell"): "whoever listens to the journal",
+    ("app/engine_thread.py", "_run"): "the engine's start, told to whoever waits for it",
     ("core/store/database.py", "_write"): "the writing thread, told to whoever opens the file",
     ("core/store/database.py", "_commit"): "the writing thread, told to whoever waits for the job",
     ("core/store/database.py", "_attempt"): "the writing thread, told to whoever waits for the job",

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-TEXT_LIMIT: Final = 256 * 1024
-INLINE_LIMIT: Final = 8 * 1024  # longer than any paragraph a person reads; brackets cost the square of their number
+TEXT_LIMIT: Final = 64 * 1024  # what the flow of a run shows; all of it is in the step pane
+INLINE_LIMIT: Final = 6 * 1024  # longer than any paragraph a person reads; brackets cost the square of their number
 NESTING_LIMIT: Final = 20
-CELL_LIMIT: Final = 2_000  # a table of 20,000 cells takes Qt seconds to lay out
-INLINE_BUDGET_S: Final = 0.08
+CELL_LIMIT: Final = 600  # each costs Qt 0.1 ms and more
+INLINE_BUDGET_S: Final = 0.06
 SCHEMES: Final = ("http://", "https://", "mailto:")
 
 
@@ -43,6 +43,7 @@ class Flow:
         self._text = ""
         self._kept = 0
         self._place = _Place()
+        self._code: _OpenCode | None = None
         document.setUndoRedoEnabled(False)
         document.setIndentWidth(INDENT)
         document.setDocumentMargin(0)
@@ -51,6 +52,10 @@ class Flow:
         """Show `text`."""
         if text == self._text and self._kept:
             return
+        if self._code and self._code.grow(self._text, text):
+            self._text = text
+            return
+        self._code = None
         if not text.startswith(self._text[: self._kept]) or not self._kept:
             self._clear()
         self._text = text
@@ -64,10 +69,11 @@ class Flow:
             self._place = writer.place()
         if blocks:
             writer.write(blocks[-1])
+            self._code = _OpenCode.of(blocks[-1], text, self._document)
 
     def finish(self, text: str) -> None:
         """Show the whole text: a link whose address stands at the end is known only now."""
-        if text != self._text or "]:" in text:
+        if text != self._text or "]:" in text or self._code:
             self._clear()
         self.write(text)
 
@@ -81,6 +87,7 @@ class Flow:
         self._document.clear()
         self._kept = 0
         self._place = _Place()
+        self._code = None
 
 
 def render(document: QTextDocument, text: str, look: Look) -> None:
@@ -106,6 +113,37 @@ class _Place:
 
     position: int = 0
     fresh: bool = True
+
+
+@dataclass(slots=True)
+class _OpenCode:
+    """A box of code that is still being streamed: what comes is added to it, nothing is parsed again."""
+
+    fence: str
+    frame: QTextFrame
+
+    @classmethod
+    def of(cls, block: "_Block", text: str, document: QTextDocument) -> "_OpenCode | None":
+        token = block.tokens[0]
+        last_line = text[text.rfind("\n") + 1 :]
+        if token.type != "fence" or not token.content.strip() or token.markup in last_line or len(text) > TEXT_LIMIT:
+            return None
+        if text.rstrip().endswith(token.markup) or f"\n{token.markup}{token.info}" not in f"\n{text}":
+            return None
+        return cls(token.markup, code_frames(document)[-1])
+
+    def grow(self, before: str, after: str) -> bool:
+        """Add what is new; False where it has to be parsed after all."""
+        if not after.startswith(before):
+            return False
+        new, line = after[len(before) :], before[before.rfind("\n") + 1 :]
+        plain = visible(new) == new and cut_lines(line + new) == line + new
+        if self.fence[0] * 2 in line + new or not plain or len(after) > TEXT_LIMIT:
+            return False
+        shown = before[len(before.rstrip("\n")) :] + new  # line ends are shown once something follows them
+        held = len(shown) - len(shown.rstrip("\n"))
+        self.frame.lastCursorPosition().insertText(shown[: len(shown) - held])
+        return True
 
 
 @dataclass(slots=True)

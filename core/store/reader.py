@@ -15,6 +15,7 @@ from core.store.rows import SESSION_COLUMNS, STEP_COLUMNS, read_session, read_st
 from core.store.search import Hit, find
 
 PAGE = 200
+Unreadable = sqlite3.Error  # what a read raises where the file is damaged or of another form
 
 
 class Reader:

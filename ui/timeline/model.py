@@ -22,6 +22,7 @@ OPENING_ROWS = 20  # what the person said stands before the header of the run th
 AXIS_START = 20 * SECOND
 
 AnyIndex = QModelIndex | QPersistentModelIndex
+NOWHERE = QModelIndex()
 
 
 class TimelineModel(QAbstractTableModel):
@@ -115,7 +116,7 @@ class TimelineModel(QAbstractTableModel):
     def words(self, place: int) -> str:
         """The whole text of a row of words, as far as the flow shows it."""
         if self.is_draft(place):
-            return self._draft or ""
+            return (self._draft or "")[: WORDS_LIMIT + 1]
         step = self.step(place)
         if step is None:
             return ""
@@ -243,10 +244,10 @@ class TimelineModel(QAbstractTableModel):
 
     # Qt
 
-    def rowCount(self, parent: AnyIndex = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
+    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
         return 0 if parent.isValid() else self._count - self._folds.hidden + (self._draft is not None)
 
-    def columnCount(self, parent: AnyIndex = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
+    def columnCount(self, parent: AnyIndex = NOWHERE) -> int:
         return 0 if parent.isValid() else 1
 
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

@@ -42,7 +42,9 @@ class TimelineView(QTableView):
         self._rows = model
         self._painter = RowPainter(model, look, self)
         self._ground = look.theme.background
-        self._replies = Replies(self.viewport(), look, self.link.emit)
+        self._later = QTimer(self, singleShot=True)
+        self._later.timeout.connect(self._mark)
+        self._replies = Replies(self.viewport(), look, self.link.emit, self._wait)
         self._following = True
         self._settling = self._due = False
         self._unseen = 0
@@ -138,7 +140,8 @@ class TimelineView(QTableView):
 
     def step_run(self, by: int) -> None:
         """Go to the header of the previous (-1) or next (1) run."""
-        step = self._rows.step(self.currentIndex().row()) if self.currentIndex().isValid() else None
+        place = self._chosen_place()
+        step = self._rows.step(place) if place >= 0 else None
         if step is None:
             step = self._rows.step_of_row(self._rows.count - 1)
         if step is None:
@@ -170,8 +173,10 @@ class TimelineView(QTableView):
             return
         self._settling = True
         self._soon.stop()
-        self._due = False
         try:
+            if self._due:
+                self._due = False
+                self.updateGeometries()
             for _ in range(PASSES):
                 if not self._measure():
                     break
@@ -274,6 +279,10 @@ class TimelineView(QTableView):
         self._due = True
         self._soon.start()
 
+    def _wait(self, milliseconds: int) -> None:
+        if not self._later.isActive():
+            self._later.start(milliseconds)
+
     def _change(self, first: QModelIndex, last: QModelIndex) -> None:
         for place in range(first.row(), last.row() + 1):
             if self._rows.is_draft(place):
@@ -299,8 +308,14 @@ class TimelineView(QTableView):
         self.toggle(index.row())
 
     def _choose(self, index: QModelIndex) -> None:
-        if index.isValid() and (step := self._rows.step(index.row())):
+        # Qt makes the first row current when the list gets the focus; nobody chose that one.
+        if self.selectionModel().isSelected(index) and (step := self._rows.step(index.row())):
             self.chosen.emit(step)
+
+    def _chosen_place(self) -> int:
+        """Where the chosen row stands; -1 when none is."""
+        index = self.currentIndex()
+        return index.row() if self.selectionModel().isSelected(index) else -1
 
     def _open(self, place: int) -> None:
         step = self._rows.step(place)
@@ -332,7 +347,7 @@ class TimelineView(QTableView):
         super().paintEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        keys, place, last = Qt.Key, self.currentIndex().row(), self._rows.rowCount() - 1
+        keys, place, last = Qt.Key, self._chosen_place(), self._rows.rowCount() - 1
         if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             event.ignore()
             return
