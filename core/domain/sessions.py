@@ -65,8 +65,8 @@ def fold_session(row: SessionRow, entry: Entry, changed: list[Step], steps: int)
         case QuestionAnswered() if row.status == "waiting":
             left = max(0, row.waiting - 1)
             return replace(row, status="waiting" if left else "running", waiting=left)
-        case RunInterrupted():
-            return replace(row, status="interrupted")
+        case RunInterrupted(calls=calls):
+            return replace(row, status="waiting" if row.waiting and not calls else "interrupted")
         case RunResumed():
             return replace(row, status="waiting" if row.waiting else "running")
         case RunEnded(status=status):

@@ -141,9 +141,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
 
 def _reply(event: Replied, changed: "_Pen") -> None:
     spent = event.usage.input + event.usage.output
-    what = event.reasoning if event.reasoning.head else event.text
     marks = {"tokens": event.usage.output} if event.usage.output else {}
-    said = line(what) or ", ".join(call.tool for call in event.calls)
+    said = line(event.reasoning) or ", ".join(call.tool for call in event.calls) or "the answer"
     changed.close("request", "done", object=said, marks=marks, tokens=spent)
     if event.text.head:
         changed.add("reply", "done", object=line(event.text))

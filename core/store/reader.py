@@ -96,6 +96,15 @@ class Reader:
         )
         return [(name, at, title, json.loads(payload)) for name, at, title, payload in rows]
 
+    def asked(self, question: str) -> tuple[str, str] | None:
+        """The session and the call of an open question."""
+        row = self._db.execute(
+            "SELECT s.id, e.payload FROM question q JOIN session s ON s.number = q.session"
+            " JOIN entry e ON e.id = q.session << 32 | q.seq WHERE q.id = ?",
+            (question,),
+        ).fetchone()
+        return (row[0], json.loads(row[1])["call_id"]) if row else None
+
     def find(self, text: str, limit: int = 100) -> list[Hit]:
         """The newest entries that hold all the words."""
         return find(self._db, text, limit)

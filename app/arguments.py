@@ -1,0 +1,97 @@
+"""What can be typed after `journeyman`."""
+
+import argparse
+from typing import NoReturn
+
+from app import __version__
+
+
+class UsageError(Exception):
+    """What was typed is not a command."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises instead of exiting: the owner of a folder parses for others and must live on."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{self.prog}: {message}\n{self.format_usage().strip()}")
+
+
+def parser() -> argparse.ArgumentParser:
+    top = _Parser(prog="journeyman", description="Run an agent in a folder of yours. Without a command: the window.")
+    top.add_argument("--version", action="version", version=f"journeyman {__version__}")
+    top.add_argument("--home", metavar="DIR", help="the data folder (else JOURNEYMAN_HOME, else the system's place)")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    _run(commands)
+    _answering(commands)
+    _looking(commands)
+    _care(commands)
+    return top
+
+
+def _add(commands: "argparse._SubParsersAction[_Parser]", name: str, text: str) -> argparse.ArgumentParser:
+    return commands.add_parser(name, help=text, description=text)
+
+
+def _json(command: argparse.ArgumentParser, text: str = "print one JSON object a line") -> None:
+    command.add_argument("--json", action="store_true", help=text)
+
+
+def _run(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    run = _add(commands, "run", "Begin a session with a task and follow it to its end.")
+    run.add_argument("task", metavar="TASK")
+    run.add_argument("-C", dest="folder", metavar="DIR", default=".", help="the folder to work in (else this one)")
+    run.add_argument("--script", metavar="FILE", help="play this script instead of a model")
+    demo = _add(commands, "demo", "Play the built-in demo in a sample folder. No network, no key.")
+    for command in (run, demo):
+        command.add_argument("--max-rounds", type=_count, default=60, metavar="N", help="0 means no limit (else 60)")
+        command.add_argument("--answer", action="append", default=[], metavar="TEXT", help="answers, in order")
+        command.add_argument("--no-questions", action="store_true", help="every question is declined")
+        _json(command)
+    resume = _add(commands, "resume", "Let an interrupted or waiting run go on.")
+    resume.add_argument("session", metavar="SESSION")
+    settle = resume.add_mutually_exclusive_group()
+    settle.add_argument("--again", dest="settle", action="store_const", const="again", help="run the call again")
+    settle.add_argument("--skip", dest="settle", action="store_const", const="skip", help="go on without it")
+    settle.add_argument("--end", dest="settle", action="store_const", const="end", help="end the run")
+    resume.set_defaults(settle="")
+    resume.add_argument("--answer", action="append", default=[], metavar="TEXT", help="answers, in order")
+    resume.add_argument("--no-questions", action="store_true", help="every question is declined")
+    _json(resume)
+
+
+def _answering(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    answer = _add(commands, "answer", "Answer a question.")
+    answer.add_argument("question", metavar="QUESTION")
+    answer.add_argument("text", metavar="TEXT", nargs="?", default="")
+    answer.add_argument("--option", type=int, metavar="N", default=0, help="the option with this number, from 1")
+    answer.add_argument("--decline", action="store_true", help="say that you will not answer")
+    questions = _add(commands, "questions", "List the open questions.")
+    _json(questions)
+    stop = _add(commands, "stop", "Stop a run.")
+    stop.add_argument("session", metavar="SESSION")
+
+
+def _looking(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    sessions = _add(commands, "sessions", "List the sessions, the newest first.")
+    sessions.add_argument("--search", metavar="Q", help="only those in which these words occur, and where")
+    _json(sessions)
+    show = _add(commands, "show", "Show the steps of a session.")
+    show.add_argument("session", metavar="SESSION")
+    _json(show, "print its entries, one JSON object a line")
+
+
+def _care(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    doctor = _add(commands, "doctor", "Check this computer and the data, and say what to do.")
+    _json(doctor)
+    _add(commands, "backup", "Make a checked backup of the data now.")
+    _add(commands, "compact", "Make the data file as small as it can be.")
+    shots = _add(commands, "screenshots", "Take pictures of every screen.")
+    shots.add_argument("folder", metavar="DIR")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError("expected 0 or more")
+    return number

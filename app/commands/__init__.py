@@ -1,0 +1,1 @@
+"""The commands: each takes the engine, what was typed and where to print, and returns an exit code."""

@@ -1,0 +1,23 @@
+"""Every command that needs the engine, in one table."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
+
+from app.commands import answering, care, looking, run
+from app.commands.context import Context
+
+COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
+    {
+        "run": run.run,
+        "demo": run.demo,
+        "resume": run.resume,
+        "answer": answering.answer,
+        "questions": answering.questions,
+        "stop": answering.stop,
+        "sessions": looking.sessions,
+        "show": looking.show,
+        "doctor": care.doctor,
+        "backup": care.backup,
+        "compact": care.compact,
+    }
+)

@@ -1,0 +1,104 @@
+"""From what was typed to an exit code."""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+from app import places
+from app.arguments import UsageError, parser
+from app.commands.exits import FAILED, STOPPED, USAGE
+from app.output import Output, terminal
+from app.single import Lock
+from core.domain.problems import Problem
+
+
+def main(typed: list[str] | None = None) -> int:
+    """Read the arguments, then open the window or do the command."""
+    words = sys.argv[1:] if typed is None else typed
+    out = terminal()
+    try:
+        read = parser().parse_args(words)
+    except UsageError as error:
+        out.complain(str(error))
+        return USAGE
+    folder = places.home(read.home)
+    try:
+        if read.command is None or read.command == "screenshots":
+            from app.desktop import show  # Qt is heavy, and a command line has no use for it
+
+            return show(folder, read)
+        return command(words, folder, out)
+    except Problem as problem:
+        out.trouble(problem.trouble)
+        return FAILED
+    except KeyboardInterrupt:
+        return STOPPED
+    except BrokenPipeError:  # whoever read our lines has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+def command(words: list[str], folder: Path, out: Output) -> int:
+    """As the owner of the data folder, or through the one there is."""
+    lock = Lock(places.lock(folder))
+    with asyncio.Runner() as runner:
+        while not lock.take():
+            code = runner.run(_through_owner(words, folder, out))
+            if code is not None:
+                return code
+        try:
+            return runner.run(_alone(words, folder, out))
+        finally:
+            lock.release()
+
+
+async def _through_owner(words: list[str], folder: Path, out: Output) -> int | None:
+    """Ask the owner; one that is just starting, or just ending, gets a moment."""
+    from app.owner import ask_owner
+
+    for _ in range(100):
+        code = await ask_owner(places.socket(folder), words, out)
+        if code is not None:
+            return code
+        await asyncio.sleep(0.02)
+        lock = Lock(places.lock(folder))
+        if lock.take():
+            lock.release()
+            return None
+    raise Problem(
+        f"Another Journeyman holds the data folder {folder}.",
+        "It does not answer.",
+        "Close it, or end its process, then try again.",
+    )
+
+
+async def _alone(words: list[str], folder: Path, out: Output) -> int:
+    from app.assemble import assemble
+    from app.owner import Owner, can_serve
+    from app.perform import performer
+
+    task = asyncio.current_task()
+    assert task is not None
+    if sys.platform != "win32":
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    services = await assemble(folder, _report)
+    perform = performer(services, folder)
+    owner = Owner(places.socket(folder), perform)
+    try:
+        if can_serve():
+            await owner.serve()
+        return await perform(words, Path.cwd(), out)
+    except asyncio.CancelledError:
+        return STOPPED
+    finally:
+        await owner.close()
+        await services.close()
+
+
+def _report(error: BaseException) -> None:
+    """A bug of ours, met in a run that then ended as failed."""
+    import traceback
+
+    traceback.print_exception(error)

@@ -1,0 +1,65 @@
+"""What a command prints, wherever its terminal is."""
+
+import dataclasses
+import json
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from core.domain.clock import SECOND
+from core.domain.events import Entry, Text, kind_of
+from core.domain.problems import Trouble
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Output:
+    """`write` and `complain` take one line each."""
+
+    write: Callable[[str], None]
+    complain: Callable[[str], None]
+
+    def json(self, plain: Any) -> None:
+        self.write(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
+
+    def trouble(self, trouble: Trouble) -> None:
+        """What, why, do: a line each."""
+        for name in ("what", "why", "do"):
+            if text := getattr(trouble, name):
+                self.complain(f"{name + ':':5} {text}")
+
+
+def terminal() -> Output:
+    """Our own standard streams, each line at once: a reader may be waiting for it."""
+
+    def printer(stream: Any) -> Callable[[str], None]:
+        def write(text: str) -> None:
+            stream.write(text.encode("utf-8", "replace").decode("utf-8") + "\n")
+            stream.flush()
+
+        return write
+
+    return Output(printer(sys.stdout), printer(sys.stderr))
+
+
+def moment(at: int) -> str:
+    """A time as ISO 8601, to the microsecond."""
+    return datetime.fromtimestamp(at / SECOND, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def plain_entry(entry: Entry, whole: Callable[[str], bytes]) -> dict[str, Any]:
+    """An entry as one JSON object, every text in full. `whole` reads contents that were kept apart."""
+    head = {"session": entry.session, "seq": entry.seq, "run": entry.run, "at": moment(entry.at)}
+    fields = {field.name: getattr(entry.event, field.name) for field in dataclasses.fields(entry.event)}
+    named = {"kind": kind_of(type(entry.event)), **fields}
+    return {**head, **{name: _plain(value, whole) for name, value in named.items()}}
+
+
+def _plain(value: Any, whole: Callable[[str], bytes]) -> Any:
+    if isinstance(value, Text):
+        return whole(value.blob).decode("utf-8", "replace") if value.blob else value.head
+    if isinstance(value, tuple):
+        return [_plain(item, whole) for item in value]
+    if dataclasses.is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name), whole) for field in dataclasses.fields(value)}
+    return value

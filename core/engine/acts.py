@@ -1,0 +1,49 @@
+"""Let a tool act, and turn what it did into facts."""
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+from core.domain.events import FileChanged, RunEvent, Text, ToolReturned
+from core.domain.problems import Problem
+from core.store.blobs import blob_hash
+from core.tools.tool import Change, Result, Tool
+
+COUNTED = 1 << 20  # larger files are kept, but their lines are not compared
+
+
+async def act(tool: Tool, call: str, parameters: Any, workspace: Path) -> tuple[list[RunEvent], dict[str, bytes]]:
+    """The facts of an act, and the contents they name."""
+    try:
+        result = await tool.run(parameters, workspace)
+    except Problem as problem:
+        result = Result(str(problem), failed=True)
+    except Exception as error:  # the model may see it and try another way
+        result = Result(f"{type(error).__name__}: {error}", failed=True)
+    blobs: dict[str, bytes] = {}
+    events: list[RunEvent] = [file_changed(call, change, blobs) for change in result.changes]
+    events.append(ToolReturned(call, Text(result.output), result.failed, result.exit_code))
+    return events, blobs
+
+
+def file_changed(call: str, change: Change, blobs: dict[str, bytes]) -> FileChanged:
+    """A change as a fact; both contents go to `blobs`."""
+    names = []
+    for body in (change.before, change.after):
+        names.append("" if body is None else blob_hash(body))
+        if body is not None:
+            blobs[names[-1]] = body
+    added, removed = lines_changed(change.before or b"", change.after or b"")
+    return FileChanged(call, change.path, names[0], names[1], added, removed)
+
+
+def lines_changed(before: bytes, after: bytes) -> tuple[int, int]:
+    """How many lines came and went."""
+    if max(len(before), len(after)) > COUNTED:
+        return 0, 0
+    old, new = (body.decode("utf-8", "replace").splitlines() for body in (before, after))
+    if not old or not new:
+        return len(new), len(old)
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=len(old) > 2000)
+    same = sum(block.size for block in matcher.get_matching_blocks())
+    return len(new) - same, len(old) - same

@@ -1,0 +1,96 @@
+"""Fold facts into what the model sees, and what is still owed to it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from core.domain.events import (
+    Call,
+    CallRefused,
+    CallStarted,
+    Entry,
+    PersonSpoke,
+    QuestionAnswered,
+    Replied,
+    RequestSent,
+    Retried,
+    RunEnded,
+    RunStarted,
+    Text,
+    ToolReturned,
+)
+from core.domain.messages import Message
+from core.domain.question import spoken
+
+NOT_RUN = Text("[This call was not run: the run ended before it.]")
+
+
+@dataclass(slots=True)
+class Conversation:
+    """The messages so far, and the open end of the run.
+
+    Attributes:
+        pending: calls of the last reply that have no result yet, in order.
+        started: those of them that may have had an effect already, with what they act on.
+        waiting: words of the person that the model has not been sent.
+        rounds: replies of this run; `turn` also counts the requests that failed.
+        done: the last reply asked for nothing.
+        start: how the run was started.
+    """
+
+    messages: list[Message] = field(default_factory=list)
+    pending: dict[str, Call] = field(default_factory=dict)
+    started: dict[str, str] = field(default_factory=dict)
+    waiting: list[Message] = field(default_factory=list)
+    rounds: int = 0
+    turn: int = 0
+    done: bool = False
+    total_rounds: int = 0
+    start: RunStarted | None = None
+
+    def hear(self, entry: Entry) -> None:
+        """Bring the conversation up to `entry`."""
+        match entry.event:
+            case RunStarted():
+                self.start = entry.event
+                self.rounds = self.turn = 0
+                self.done = False
+            case PersonSpoke(text=text):
+                self.waiting.append(Message("user", text))
+            case RequestSent():
+                self.messages += self.waiting
+                self.waiting.clear()
+            case Replied(text=text, calls=calls):
+                self.messages.append(Message("assistant", text, calls))
+                self.pending = {call.id: call for call in calls}
+                self.rounds += 1
+                self.total_rounds += 1
+                self.turn += 1
+                self.done = not calls
+            case Retried():
+                self.turn += 1
+            case CallStarted(call_id=call, object=what):
+                self.started[call] = what
+            case ToolReturned(call_id=call, output=output) | CallRefused(call_id=call, reason=output):
+                self._settle(call, output)
+            case QuestionAnswered(call_id=call, answer=answer):
+                self._settle(call, Text(spoken(answer)))
+            case RunEnded():
+                for call in tuple(self.pending):
+                    self._settle(call, NOT_RUN)
+                self.done = True
+            case _:
+                pass
+
+    def _settle(self, call: str, output: Text) -> None:
+        """A call has its one result."""
+        if self.pending.pop(call, None):
+            self.messages.append(Message("tool", output, call_id=call))
+        self.started.pop(call, None)
+
+
+def conversation(entries: Iterable[Entry]) -> Conversation:
+    """All at once what `hear` does one by one."""
+    folded = Conversation()
+    for entry in entries:
+        folded.hear(entry)
+    return folded

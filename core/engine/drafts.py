@@ -1,0 +1,26 @@
+"""The replies being streamed: told to whoever listens, never stored."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A piece more of a session's reply. With `ended` the reply is whole, or lost, and its facts follow."""
+
+    session: str
+    text: str = ""
+    reasoning: str = ""
+    ended: bool = False
+
+
+class Drafts:
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[Draft], None]] = []
+
+    def listen(self, listener: Callable[[Draft], None]) -> None:
+        self._listeners.append(listener)
+
+    def tell(self, draft: Draft) -> None:
+        for listener in self._listeners:
+            listener(draft)

@@ -1,0 +1,116 @@
+"""The one door to everything that works: plain values in and out, for the window and for the command line."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from core.domain.events import Entry, Text
+from core.domain.problems import Problem
+from core.domain.question import Answer, Option, Question
+from core.domain.sessions import SessionRow
+from core.domain.steps import Step, line
+from core.engine.drafts import Draft, Drafts
+from core.engine.runs import Runs, Settle
+from core.store.journal import Forget, Journal, Listener
+from core.store.reader import Reader
+from core.store.search import Hit
+from core.workspace.paths import workspace
+
+
+class Engine:
+    """Lives on one loop; every method is called there."""
+
+    def __init__(self, path: Path, journal: Journal, reader: Reader, runs: Runs, drafts: Drafts) -> None:
+        self._path = path
+        self._journal = journal
+        self._reader = reader
+        self._runs = runs
+        self._drafts = drafts
+
+    async def start(self, task: str, folder: Path, *, model: str, script: str = "", max_rounds: int = 60) -> str:
+        """Open a session and begin its first run; the session's id."""
+        if not task.strip():
+            raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
+        place = workspace(folder)
+        self._runs.check(model, script)
+        session = await self._journal.open(str(place), line(task))
+        await self._runs.start(session, task, model, script, max_rounds)
+        return session
+
+    async def say(self, session: str, text: str) -> None:
+        await self._runs.say(session, text)
+
+    async def stop(self, session: str) -> None:
+        await self._runs.stop(session)
+
+    async def answer(self, question: str, answer: Answer) -> str:
+        """Answer a question; the session it belongs to."""
+        return await self._runs.answer(question, answer)
+
+    async def resume(self, session: str, settle: Settle = "") -> None:
+        await self._runs.resume(session, settle)
+
+    async def doubted(self, session: str) -> dict[str, str]:
+        """Calls that may have run: id → what they act on."""
+        return await self._runs.doubted(session)
+
+    async def wait(self, session: str) -> None:
+        """Until nothing of the session is going."""
+        await self._runs.wait(session)
+
+    def going(self, session: str) -> bool:
+        return self._runs.going(session)
+
+    def listen(self, listener: Listener) -> Forget:
+        return self._journal.listen(listener)
+
+    def listen_drafts(self, listener: Callable[[Draft], None]) -> None:
+        self._drafts.listen(listener)
+
+    def sessions(self) -> list[SessionRow]:
+        return self._reader.sessions()
+
+    def session(self, name: str) -> SessionRow:
+        """By its id, or by enough of its start."""
+        found = self._reader.named(name)
+        if len(found) != 1 or not name:
+            why = f"{len(found)} sessions begin so." if found else ""
+            raise Problem(f"There is no session {name!r}.", why, "List them with `journeyman sessions`.")
+        return found[0]
+
+    async def find(self, text: str, limit: int = 100) -> list[Hit]:
+        """Search everything that was said, on a connection of its own: a long search must not hold the runs."""
+
+        def search() -> list[Hit]:
+            reader = Reader(self._path)
+            try:
+                return reader.find(text, limit)
+            finally:
+                reader.close()
+
+        return await asyncio.to_thread(search)
+
+    def entries(self, session: str, after: int = 0) -> AsyncIterator[Entry]:
+        return self._journal.read(session, after)
+
+    def blob(self, name: str) -> bytes:
+        """Contents that were kept apart."""
+        return self._reader.blob(name)
+
+    def whole(self, text: Text) -> str:
+        """A text in full."""
+        return self.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
+
+    def steps(self, session: SessionRow) -> list[Step]:
+        """Every row of a session."""
+        return self._reader.steps(session.id, 0, session.steps)
+
+    def questions(self) -> list[tuple[SessionRow, Question]]:
+        """The open questions, the oldest first."""
+        found = []
+        for session, at, _, payload in self._reader.questions():
+            plain = payload["question"]
+            options = tuple(Option(**option) for option in plain.get("options", ()))
+            question = Question(**{**plain, "options": options, "asked": at})
+            found.append((self.session(session), question))
+        return found

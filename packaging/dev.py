@@ -1,0 +1,163 @@
+"""The two set-up commands and what a developer needs: python3 packaging/dev.py run | test | check | bench | ..."""
+
+import sys
+
+if not (3, 11) <= sys.version_info < (3, 15):
+    sys.exit(
+        "Journeyman needs Python 3.11 to 3.14; this is " + sys.version.split()[0] + ". Start it with another python3."
+    )
+
+import os
+import subprocess
+from collections.abc import Callable
+from typing import NoReturn
+
+from environment import PYTHON, ROOT, SCRIPTS, qt_folder, ready, stamp, stamped
+from trouble import Trouble
+
+USAGE = """\
+python3 packaging/dev.py COMMAND
+
+  run [words ...]      open Journeyman (or give it a command: run doctor)
+  test [pytest words]  style, types and all tests; with words only pytest with them
+  check                style, types and the rules of the house
+  bench [words ...]    measure speed
+  screenshots DIR      paint every screen into DIR
+  lock                 renew packaging/requirements*.txt from pyproject.toml
+
+  --no-system          before COMMAND: do not look for system libraries and programs
+"""
+LINKED = "system libraries found"  # a line of the environment's stamp
+CHECKS = {
+    "style": ["ruff", "check", "."],
+    "format": ["ruff", "format", "--check", "."],
+    "types": ["mypy"],
+}
+
+
+def main(words: list[str]) -> int:
+    """Do one command; the exit code is its own."""
+    system = "--no-system" not in words[:1]
+    name, *rest = words[0 if system else 1 :] or ["help"]
+    command = COMMANDS.get(name)
+    if command is None:
+        print(USAGE, end="")
+        return 0 if name in ("help", "-h", "--help") else 2
+    try:
+        return command(rest, system)
+    except Trouble as trouble:
+        print(trouble, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def run(words: list[str], system: bool) -> int:
+    """Open the app, in the folder the person stands in."""
+    prepare("run", system)
+    become([str(PYTHON), "-P", "-m", "app", *words])
+
+
+def screenshots(words: list[str], system: bool) -> int:
+    """Let the app paint its own screens."""
+    prepare("run", system)
+    become([str(PYTHON), "-P", "-m", "app", "screenshots", *words])
+
+
+def test(words: list[str], system: bool) -> int:
+    """All checks and all tests; or only what the words ask pytest for."""
+    prepare("dev", system)
+    headless()
+    if words:
+        return pytest(words)
+    failed = failures()
+    code = pytest(["-n", "2", "--dist", "worksteal"])
+    report(failed)
+    return code or bool(failed)
+
+
+def check(words: list[str], system: bool) -> int:
+    """Everything that reads the code and does not run it, plus the rules of the house."""
+    prepare("dev", system)
+    headless()
+    failed = failures()
+    if pytest(["-q", "tests/test_house.py", *words]) != 0:
+        failed.append("the rules of the house")
+    report(failed)
+    return bool(failed)
+
+
+def bench(words: list[str], system: bool) -> int:
+    """Measure speed."""
+    prepare("dev", system)
+    headless()
+    return subprocess.call([str(PYTHON), "-m", "tests.bench", *words], cwd=ROOT)
+
+
+def lock(words: list[str], system: bool) -> int:
+    """Renew the hashed requirements."""
+    import locking
+
+    return locking.renew(words)
+
+
+def prepare(level: str, system: bool) -> None:
+    """Make the environment, and see to what only the system can give."""
+    ready(level)
+    if not system:
+        return
+    unlinked, tests = LINKED not in stamped(), level == "dev"
+    if unlinked or tests:
+        import system_parts
+
+        system_parts.parts_ready(qt_folder() if unlinked else None, programs=tests)
+    if unlinked:
+        stamp(stamped() | {LINKED})
+
+
+def headless() -> None:
+    """Widgets of tests are painted in memory; tests of the real window bring their own display."""
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    os.chdir(ROOT)
+
+
+def failures() -> list[str]:
+    """Run every check, also after one failed, and name those that did."""
+    failed = []
+    for name, (tool, *words) in CHECKS.items():
+        print(f"-- {name}: {tool} {' '.join(words)}", flush=True)
+        if subprocess.call([str(SCRIPTS / tool), *words]) != 0:
+            failed.append(name)
+    return failed
+
+
+def pytest(words: list[str]) -> int:
+    """Run pytest in the environment."""
+    return subprocess.call([str(PYTHON), "-m", "pytest", *words])
+
+
+def report(failed: list[str]) -> None:
+    """Say last what failed first, where a reader of the end would miss it."""
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+
+
+def become(command: list[str]) -> NoReturn:
+    """Give this process to the command; where the system cannot, wait for it."""
+    if os.name == "nt":
+        sys.exit(subprocess.call(command))
+    sys.stdout.flush()
+    os.execv(command[0], command)
+
+
+COMMANDS: dict[str, Callable[[list[str], bool], int]] = {
+    "run": run,
+    "test": test,
+    "check": check,
+    "bench": bench,
+    "screenshots": screenshots,
+    "lock": lock,
+}
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,150 @@
+"""The system libraries Qt asks for and the programs the tests drive: find what is missing, install it or say how."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from trouble import Trouble
+
+PARTS = (
+    "QtCore.abi3.so",
+    "QtGui.abi3.so",
+    "QtWidgets.abi3.so",
+    "QtNetwork.abi3.so",
+    "QtSvg.abi3.so",
+    "QtDBus.abi3.so",
+    "Qt/plugins/platforms/libqoffscreen.so",
+    "Qt/plugins/platforms/libqxcb.so",
+    "Qt/plugins/platforms/libqwayland.so",
+)
+DEBIAN = {
+    "libEGL.so.1": "libegl1",
+    "libGL.so.1": "libgl1",
+    "libGLX.so.0": "libgl1",
+    "libOpenGL.so.0": "libopengl0",
+    "libX11-xcb.so.1": "libx11-xcb1",
+    "libX11.so.6": "libx11-6",
+    "libbrotlicommon.so.1": "libbrotli1",
+    "libbrotlidec.so.1": "libbrotli1",
+    "libdbus-1.so.3": "libdbus-1-3",
+    "libfontconfig.so.1": "libfontconfig1",
+    "libfreetype.so.6": "libfreetype6",
+    "libglib-2.0.so.0": "libglib2.0-0",
+    "libgssapi_krb5.so.2": "libgssapi-krb5-2",
+    "libgthread-2.0.so.0": "libglib2.0-0",
+    "libstdc++.so.6": "libstdc++6",
+    "libwayland-client.so.0": "libwayland-client0",
+    "libwayland-cursor.so.0": "libwayland-cursor0",
+    "libwayland-egl.so.1": "libwayland-egl1",
+    "libxcb-cursor.so.0": "libxcb-cursor0",
+    "libxcb-icccm.so.4": "libxcb-icccm4",
+    "libxcb-image.so.0": "libxcb-image0",
+    "libxcb-keysyms.so.1": "libxcb-keysyms1",
+    "libxcb-randr.so.0": "libxcb-randr0",
+    "libxcb-render-util.so.0": "libxcb-render-util0",
+    "libxcb-render.so.0": "libxcb-render0",
+    "libxcb-shape.so.0": "libxcb-shape0",
+    "libxcb-shm.so.0": "libxcb-shm0",
+    "libxcb-sync.so.1": "libxcb-sync1",
+    "libxcb-util.so.1": "libxcb-util1",
+    "libxcb-xfixes.so.0": "libxcb-xfixes0",
+    "libxcb-xkb.so.1": "libxcb-xkb1",
+    "libxcb.so.1": "libxcb1",
+    "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
+    "libxkbcommon.so.0": "libxkbcommon0",
+    "libz.so.1": "zlib1g",
+    "libzstd.so.1": "libzstd1",
+}
+PROGRAMS = {  # what tests start, and the Debian package it comes in
+    "Xvfb": "xvfb",
+    "xauth": "xauth",
+    "openbox": "openbox",
+    "xdotool": "xdotool",
+    "xprop": "x11-utils",
+    "strace": "strace",
+    "bwrap": "bubblewrap",
+    "git": "git",
+}
+
+
+def parts_ready(qt: Path | None, programs: bool) -> None:
+    """See to it that what Qt's files link to and, for tests, the programs they start are there."""
+
+    def search() -> list[str]:
+        return (missing_libraries(qt) if qt else []) + (missing_programs() if programs else [])
+
+    provide(search, DEBIAN | PROGRAMS)
+
+
+def missing_libraries(qt: Path) -> list[str]:
+    """The libraries that Qt's files link to and the loader does not find."""
+    if not sys.platform.startswith("linux") or shutil.which("ldd") is None:
+        return []
+    lost: set[str] = set()
+    for part in PARTS:
+        if (qt / part).exists():
+            answer = subprocess.run(["ldd", str(qt / part)], capture_output=True, text=True, check=False)
+            lost.update(unfound(answer.stdout))
+    return sorted(lost)
+
+
+def unfound(ldd: str) -> list[str]:
+    """The names that this output of ldd marks as not found."""
+    return [line.split()[0] for line in ldd.splitlines() if line.rstrip().endswith("not found")]
+
+
+def missing_programs() -> list[str]:
+    """The programs the tests start that are not on the path."""
+    if not sys.platform.startswith("linux"):
+        return []
+    return [name for name in PROGRAMS if shutil.which(name) is None]
+
+
+def provide(search: Callable[[], list[str]], table: dict[str, str]) -> None:
+    """Install what is missing when we may; otherwise say what it is and how to get it."""
+    missing = search()
+    if (names := packages(missing, table)) and may_install():
+        apt_install(names)
+        missing = search()  # what our table does not know may have come along
+    if missing:
+        named = f"Parts of the system are missing: {', '.join(missing)}."
+        why = "Qt's files link to the libraries, tests start the programs, and only an administrator may install them."
+        raise Trouble(named, why, advice(missing, table))
+
+
+def may_install() -> bool:
+    """Whether this is a system whose packages we know, and its administrator."""
+    return shutil.which("apt-get") is not None and os.geteuid() == 0
+
+
+def packages(missing: list[str], table: dict[str, str]) -> list[str]:
+    """The Debian packages that bring what is missing, as far as we know them."""
+    return sorted({table[name] for name in missing if name in table})
+
+
+def advice(missing: list[str], table: dict[str, str]) -> str:
+    """The exact command where there is one, else the names to look for."""
+    known = " ".join(packages(missing, table))
+    unknown = " ".join(name for name in missing if name not in table)
+    parts = []
+    if known and shutil.which("apt-get"):
+        parts.append(f"sudo apt-get install --no-install-recommends {known}")
+    elif known:
+        parts.append(f"install with your package manager what Debian calls {known}")
+    if unknown:
+        parts.append(f"install the packages that bring {unknown}")
+    return "\n       ".join([*parts, "then give the same command again."])
+
+
+def apt_install(names: list[str]) -> None:
+    """Install Debian packages as root, without a question."""
+    print(f"Installing what the system lacks: {' '.join(names)} ...", flush=True)
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for words in (["update"], ["install", "-y", "--no-install-recommends", *names]):
+        command = ["apt-get", "-qq", "-o", "Dpkg::Use-Pty=0", *words]
+        if subprocess.call(command, env=quiet, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) != 0:
+            what = "System packages could not be installed."
+            raise Trouble(what, f"{' '.join(command)} failed, see above.", "Mend that and give the same command again.")

@@ -1,0 +1,97 @@
+"""The tokens are complete, readable on every surface, and reach the application."""
+
+import pytest
+from PySide6.QtGui import QColor, QFontInfo
+from PySide6.QtWidgets import QApplication
+
+from ui.theme import KIND_TOKENS, RESOURCES, STATUS_TOKENS, Fonts, Theme, colour_tokens, dress, load_fonts, load_theme
+from ui.theme import style_sheet as filled
+
+SURFACES = ("background", "panel", "raised", "line", "strong_line", "selection", "bubble")
+FAINT = {"third": 3.9, "stopped": 3.9}
+
+
+def luminance(colour: QColor) -> float:
+    """Relative luminance as WCAG 2 defines it."""
+
+    def linear(part: float) -> float:
+        return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+
+    return 0.2126 * linear(colour.redF()) + 0.7152 * linear(colour.greenF()) + 0.0722 * linear(colour.blueF())
+
+
+def contrast(one: QColor, other: QColor) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.fixture(params=["dark", "light"])
+def theme(request: pytest.FixtureRequest) -> Theme:
+    return load_theme(str(request.param))
+
+
+@pytest.mark.parametrize("surface", ["background", "panel", "selection"])
+def test_text_is_readable(theme: Theme, surface: str) -> None:
+    under = theme.colour(surface)
+    words = [token for token in colour_tokens() if token not in SURFACES and token != "on_accent"]
+    short = {
+        token: round(contrast(theme.colour(token), under), 2)
+        for token in words
+        if contrast(theme.colour(token), under) < FAINT.get(token, 4.5)
+    }
+    assert not short
+
+
+def test_words_on_filled_controls_are_readable(theme: Theme) -> None:
+    assert contrast(theme.on_accent, theme.accent) >= 4.5
+    assert contrast(theme.text, theme.bubble) >= 4.5
+    assert contrast(theme.second, theme.raised) >= 4.5
+    assert contrast(theme.failed, theme.raised) >= 4.5
+
+
+def test_every_kind_and_status_has_a_colour(theme: Theme) -> None:
+    assert all(theme.kind(kind).isValid() for kind in KIND_TOKENS)
+    assert all(theme.status(status).isValid() for status in STATUS_TOKENS)
+    assert theme.kind("files") == theme.done
+    assert theme.kind("something new") == theme.second
+    assert theme.status("waiting") == theme.waiting
+
+
+def test_style_sheet_has_no_open_place(theme: Theme) -> None:
+    sheet = filled(theme)
+    assert theme.accent.name() in sheet
+    assert not [token for token in colour_tokens() if "{" + token + "}" in sheet]
+
+
+def test_unknown_token_is_an_error(theme: Theme) -> None:
+    with pytest.raises(KeyError):
+        theme.colour("name")
+
+
+def test_bundled_fonts_are_the_ones_used(qapp: QApplication) -> None:
+    fonts = load_fonts()
+    assert QFontInfo(fonts.text).family() == "Inter"
+    assert QFontInfo(fonts.title).weight() == 600
+    assert QFontInfo(fonts.mono).family() == "JetBrains Mono"
+
+
+def test_fonts_follow_the_scale(qapp: QApplication) -> None:
+    def sizes(fonts: Fonts) -> tuple[int, int]:
+        return fonts.text.pixelSize(), fonts.title.pixelSize()
+
+    assert sizes(load_fonts()) == (13, 16)
+    assert sizes(load_fonts(2.0)) == (26, 32)
+
+
+def test_fonts_are_small_and_licensed() -> None:
+    files = list((RESOURCES / "fonts").iterdir())
+    assert all(file.stat().st_size < 1_000_000 for file in files)
+    assert {"OFL-Inter.txt", "OFL-JetBrainsMono.txt"} <= {file.name for file in files}
+
+
+def test_dress_can_change_at_run_time(qapp: QApplication) -> None:
+    for name in ("dark", "light", "dark"):
+        theme = load_theme(name)
+        dress(qapp, theme)
+        assert qapp.palette().window().color() == theme.background
+        assert theme.panel.name() in qapp.styleSheet()

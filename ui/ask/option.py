@@ -1,0 +1,159 @@
+"""One option of a question: its key, its words, and whether the agent recommends it."""
+
+from typing import Final
+
+from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
+
+from core.domain.question import Option
+from ui.theme import Look, blend
+from ui.widgets.paint import block_height, chip_width, draw_block, draw_chip, draw_frame, draw_line
+
+CHIP: Final = 20
+PAD: Final = 8
+GAP: Final = 8
+BESIDE_CHIP: Final = 10
+RADIUS: Final = 8
+
+
+class OptionRow(QAbstractButton):
+    """`stacked` puts the description below the label; `folded` keeps all on one line, cut where it must be."""
+
+    def __init__(
+        self, look: Look, option: Option, number: int, *, stacked: bool, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._look, self._option, self._number, self._stacked = look, option, number, stacked
+        self._folded = False
+        self.setObjectName(f"question.option.{number}")
+        self.setText(option.label)
+        self.setAccessibleName(option.label)
+        self.setAccessibleDescription(self._description())
+        self.setCheckable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def label(self) -> str:
+        return self._option.label
+
+    def fold(self, folded: bool) -> None:
+        """One line only, when there is no room for more."""
+        self._folded = folded
+        self.updateGeometry()
+        self.update()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.updateGeometry()
+        self.update()
+
+    def heightForWidth(self, width: int) -> int:
+        fonts = self._look.fonts
+        line = QFontMetrics(fonts.strong).height()
+        room = width - self._left() - PAD
+        if self._on_one_line(room):
+            return max(self._chip(), line) + 2 * 6
+        return PAD + self._label_height(room) + self._description_height(room) + PAD
+
+    def sizeHint(self) -> QSize:
+        return QSize(320, self.heightForWidth(max(self.width(), 320)))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(160, self._chip() + 2 * 6)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        self._paint_ground(painter)
+        room = self.width() - self._left() - PAD
+        if self._on_one_line(room):
+            self._paint_one_line(painter)
+        else:
+            self._paint_block(painter, room)
+
+    def _paint_ground(self, painter: QPainter) -> None:
+        theme = self._look.theme
+        chosen, near = self.isChecked(), self.underMouse() or self.hasFocus()
+        fill = blend(theme.accent, theme.background, 0.12) if chosen else theme.background
+        edge = theme.accent if chosen or self.hasFocus() else theme.third if near else theme.strong_line
+        draw_frame(painter, self.rect(), RADIUS, fill, edge)
+
+    def _paint_one_line(self, painter: QPainter) -> None:
+        theme, fonts = self._look.theme, self._look.fonts
+        self._paint_number(painter, (self.height() - self._chip()) // 2)
+        place = QRect(self._left(), 0, self.width() - self._left() - PAD, self.height())
+        badge = self._badge_width()
+        taken = draw_line(painter, place.adjusted(0, 0, -badge, 0), self._option.label, fonts.strong, theme.text)
+        place.setLeft(place.left() + taken)
+        if badge:
+            self._paint_badge(painter, place.left() + GAP, self.height() // 2)
+            place.setLeft(place.left() + badge)
+        if self._option.description:
+            place.setLeft(place.left() + GAP)
+            draw_line(painter, place, self._option.description, fonts.second, theme.second)
+
+    def _paint_block(self, painter: QPainter, room: int) -> None:
+        theme, fonts = self._look.theme, self._look.fonts
+        line = QFontMetrics(fonts.strong).height()
+        self._paint_number(painter, PAD + (line - self._chip()) // 2)
+        height = self._label_height(room)
+        place = QRect(self._left(), PAD, max(40, room - self._badge_width()), height)
+        draw_block(painter, place, self._option.label, fonts.strong, theme.text)
+        if self._badge_width():
+            width = QFontMetrics(fonts.strong).horizontalAdvance(self._option.label)
+            self._paint_badge(painter, self._left() + min(width, room - self._badge_width()) + GAP, PAD + line // 2)
+        if self._option.description:
+            below = QRect(self._left(), PAD + height + 1, room, self.height())
+            draw_block(painter, below, self._option.description, fonts.second, theme.second)
+
+    def _paint_number(self, painter: QPainter, top: int) -> None:
+        theme = self._look.theme
+        chip = self._chip()
+        ink, edge = (theme.accent, theme.accent) if self.isChecked() else (theme.second, theme.strong_line)
+        draw_chip(painter, QRect(PAD, top, chip, chip), str(self._number), self._look.fonts.caption, ink, edge)
+
+    def _paint_badge(self, painter: QPainter, left: int, middle: int) -> None:
+        theme, font = self._look.theme, self._look.fonts.caption
+        height = QFontMetrics(font).height() + 4
+        place = QRect(left, middle - height // 2, chip_width(self._badge(), font), height)
+        draw_chip(painter, place, self._badge(), font, theme.second, theme.strong_line)
+
+    def _chip(self) -> int:
+        return self._look.size(CHIP)
+
+    def _left(self) -> int:
+        return PAD + self._chip() + BESIDE_CHIP
+
+    def _on_one_line(self, room: int) -> bool:
+        if self._folded:
+            return True
+        fonts = self._look.fonts
+        width = QFontMetrics(fonts.strong).horizontalAdvance(self._option.label) + self._badge_width()
+        if self._option.description:
+            if self._stacked:
+                return False
+            width += GAP + QFontMetrics(fonts.second).horizontalAdvance(self._option.description)
+        return width <= room and "\n" not in self._option.label + self._option.description
+
+    def _label_height(self, room: int) -> int:
+        room = max(40, room - self._badge_width())
+        return block_height(self._option.label, self._look.fonts.strong, room)
+
+    def _description_height(self, room: int) -> int:
+        if not self._option.description:
+            return 0
+        return block_height(self._option.description, self._look.fonts.second, max(40, room)) + 1
+
+    def _badge(self) -> str:
+        return self.tr("recommended")
+
+    def _badge_width(self) -> int:
+        return chip_width(self._badge(), self._look.fonts.caption) + GAP if self._option.recommended else 0
+
+    def _description(self) -> str:
+        parts = [self._badge()] if self._option.recommended else []
+        return ". ".join([*parts, self._option.description] if self._option.description else parts)

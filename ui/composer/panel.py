@@ -1,0 +1,189 @@
+"""Where the person writes to the agent: text, a draft for each session, and a button that sends."""
+
+from typing import Final
+
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QMouseEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from ui.icons import icon, pixmap
+from ui.theme import Look
+from ui.widgets.words import WordsField, label, surface
+
+LINES: Final = 8
+DRAFT_DELAY_MS: Final = 400
+ICON: Final = 16
+
+
+class ComposerPanel(QFrame):
+    """Hands over what was said, and keeps what was not: `draft_changed` follows the typing at a short distance."""
+
+    said = Signal(str)
+    draft_changed = Signal(str, str)
+
+    def __init__(self, look: Look, *, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._session = ""
+        self._running = False
+        self._reason = ""
+        self.setObjectName("composer")
+        self.setAccessibleName(self.tr("Message"))
+        self.setProperty("surface", "background")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._build()
+        self._draft_wait = QTimer(self, singleShot=True, interval=DRAFT_DELAY_MS)
+        self._draft_wait.timeout.connect(self.keep_draft)
+        self._input.textChanged.connect(self._follow)
+        self._input.entered.connect(self.say)
+        self._input.focus_changed.connect(self._show_focus)
+        self._send.clicked.connect(self.say)
+        self._tell_state()
+
+    def set_session(self, session_id: str, draft: str) -> None:
+        """Turn to another session: its draft appears, the former one's is kept."""
+        self.keep_draft()
+        self._session = session_id
+        self._input.blockSignals(True)
+        self._input.setPlainText(draft)
+        self._input.blockSignals(False)
+        self._input.fit()
+        self._input.moveCursor(self._input.textCursor().MoveOperation.End)
+        self._tell_state()
+
+    def set_running(self, running: bool) -> None:
+        """While a run goes on, words are queued for it."""
+        self._running = running
+        self._tell_state()
+
+    def set_closed(self, reason: str) -> None:
+        """Say why this session takes no words; an empty reason opens it again."""
+        self._reason = reason
+        self._tell_state()
+
+    def set_model(self, name: str) -> None:
+        self._model.setText(name)
+        self._model.setVisible(bool(name))
+        self._model_icon.setVisible(bool(name))
+
+    def draft(self) -> str:
+        return self._input.toPlainText()
+
+    def say(self) -> None:
+        """Hand the words over and start afresh; nothing but blanks is not a message."""
+        words = self._input.words()
+        if not words or self._reason:
+            return
+        self._input.clear()
+        self.keep_draft()
+        self.said.emit(words)
+
+    def keep_draft(self) -> None:
+        """Tell a draft that has not been told yet."""
+        if self._draft_wait.isActive():
+            self._draft_wait.stop()
+            self.draft_changed.emit(self._session, self._input.toPlainText())
+
+    def focus_input(self) -> None:
+        self._input.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self._input.set_font(look.fonts.text)
+        self._model.setFont(look.fonts.second)
+        self._note.setFont(look.fonts.second)
+        self._tint()
+
+    def _build(self) -> None:
+        fonts = self._look.fonts
+        self._box = surface("input")
+        self._box.setObjectName("composer.box")
+        self._input = WordsField(fonts.text, lines=LINES)
+        self._input.setObjectName("composer.input")
+        self._input.setAccessibleName(self.tr("Message to the agent"))
+        self._send = QToolButton()
+        self._send.setObjectName("composer.send")
+        self._send.setAccessibleName(self.tr("Send"))
+        self._send.setProperty("tone", "framed")
+        self._model_icon = QLabel()
+        self._model_icon.setObjectName("composer.model_icon")
+        self._model = label("", fonts.second, "second", name="composer.model")
+        self._note = label("", fonts.second, "second", name="composer.note")
+        self._lay_out()
+        self.set_model("")
+        self._tint()
+
+    def _lay_out(self) -> None:
+        foot = QHBoxLayout()
+        foot.setContentsMargins(0, 0, 0, 0)
+        foot.setSpacing(8)
+        foot.addWidget(self._model_icon)
+        foot.addWidget(self._model)
+        foot.addStretch(1)
+        foot.addWidget(self._note)
+        foot.addWidget(self._send)
+        inside = QVBoxLayout(self._box)
+        inside.setContentsMargins(12, 12, 8, 8)
+        inside.setSpacing(8)
+        inside.addWidget(self._input)
+        inside.addLayout(foot)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 8, 20, 12)
+        column.addWidget(self._box)
+
+    def _tell_state(self) -> None:
+        open_ = not self._reason
+        self._input.setEnabled(open_)
+        self._input.setPlaceholderText(self._reason or self._invitation())
+        self._input.setAccessibleDescription(self._reason)
+        self._tell_sendable()
+
+    def _invitation(self) -> str:
+        if self._running:
+            return self.tr("Add to this run… Enter queues, Shift+Enter starts a line")
+        if self._session:
+            return self.tr("Go on with this session… Enter sends, Shift+Enter starts a line")
+        return self.tr("What should the agent do? Enter starts a run, Shift+Enter starts a line")
+
+    def _follow(self) -> None:
+        self._draft_wait.start()
+        self._tell_sendable()
+
+    def _tell_sendable(self) -> None:
+        words = bool(self._input.words()) and not self._reason
+        self._send.setEnabled(words)
+        tip = self.tr("Queue for this run (Enter)") if self._running else self.tr("Send (Enter)")
+        self._send.setToolTip(tip)
+        queued = self.tr("queued after this round") if words and self._running else ""
+        self._note.setText(self._reason or queued)
+        self._tint()
+
+    def _tint(self) -> None:
+        theme = self._look.theme
+        colour = theme.text if self._send.isEnabled() else theme.third
+        side, glyph = self._look.size(28), self._look.size(ICON)
+        self._send.setFixedSize(side, side)
+        self._send.setIconSize(QSize(glyph, glyph))
+        self._send.setIcon(icon("corner-down-left", colour, glyph))
+        self._model_icon.setPixmap(pixmap("cpu", theme.second, glyph, self.devicePixelRatioF()))
+
+    def _show_focus(self, on: bool) -> None:
+        self._box.setProperty("focused", on)
+        self._box.style().unpolish(self._box)
+        self._box.style().polish(self._box)
+
+    def sizeHint(self) -> QSize:
+        return QSize(480, super().sizeHint().height())
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self.keep_draft()
+        super().hideEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self.focus_input()
+        event.accept()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.DevicePixelRatioChange:
+            self._tint()

@@ -1,0 +1,158 @@
+"""The formats of a text document in a look: paragraphs, headings, code boxes, lists and tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Self
+
+from PySide6.QtGui import (
+    QBrush,
+    QFont,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextFormat,
+    QTextFrameFormat,
+    QTextLength,
+    QTextListFormat,
+    QTextTableFormat,
+)
+
+from ui.theme import Look
+
+CODE_FRAME: Final = QTextFormat.Property.UserProperty.value + 1
+LINE_SPACING: Final = 136.0
+INDENT: Final = 20
+HEADING_GROWTH: Final = (4, 2, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """Character and block formats, made once for a look."""
+
+    look: Look
+    plain: QTextCharFormat
+    quoted: QTextCharFormat
+    code: QTextCharFormat
+    nothing: QTextCharFormat
+    gap: QTextBlockFormat
+    code_line: QTextBlockFormat
+    cell: QTextBlockFormat
+    rule: QTextBlockFormat
+    table: QTextTableFormat
+
+    @classmethod
+    def of(cls, look: Look) -> Self:
+        theme = look.theme
+        plain = _characters(_grown(look.fonts.text, 1))
+        plain.setForeground(theme.text)
+        quoted = QTextCharFormat(plain)
+        quoted.setForeground(theme.second)
+        code = _characters(look.fonts.mono)
+        code.setForeground(theme.text)
+        tiny = QFont(look.fonts.text)
+        tiny.setPixelSize(1)
+        gap = QTextBlockFormat()
+        gap.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
+        code_line = QTextBlockFormat()
+        code_line.setLineHeight(2, QTextBlockFormat.LineHeightTypes.LineDistanceHeight.value)
+        rule = QTextBlockFormat()
+        rule.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
+        rule.setProperty(QTextFormat.Property.BlockTrailingHorizontalRulerWidth, _whole_width())
+        rule.setProperty(QTextFormat.Property.BackgroundBrush, QBrush(theme.line))
+        rule.setBottomMargin(14)
+        rule.setTopMargin(6)
+        return cls(look, plain, quoted, code, _characters(tiny), gap, code_line, QTextBlockFormat(), rule, _table(look))
+
+    def block(self, *, heading: int, depth: int, in_item: bool, tight: bool, quotes: int) -> QTextBlockFormat:
+        made = QTextBlockFormat()
+        made.setLineHeight(LINE_SPACING, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+        made.setBottomMargin(2 if tight else 4 if heading else 8)
+        made.setTopMargin(8 if heading else 0)
+        made.setHeadingLevel(heading)
+        made.setLeftMargin(quotes * INDENT + (depth * INDENT if in_item else 0))
+        return made
+
+    def heading(self, level: int) -> QTextCharFormat:
+        made = QTextCharFormat(self.plain)
+        growth = HEADING_GROWTH[level - 1] if level <= len(HEADING_GROWTH) else 0
+        font = _grown(self.look.fonts.text, 1 + (growth if level < 3 else 0))
+        font.setWeight(QFont.Weight.DemiBold)
+        made.setFont(font)
+        return made
+
+    def marked(self, base: QTextCharFormat, marks: Sequence[str], address: str) -> QTextCharFormat:
+        """`base` with strong, em, s, code and a link laid over."""
+        if not marks and not address:
+            return base
+        theme = self.look.theme
+        made = QTextCharFormat(base)
+        if "strong" in marks:
+            made.setFontWeight(QFont.Weight.DemiBold)
+        if "em" in marks:
+            made.setFontItalic(True)
+        if "s" in marks:
+            made.setFontStrikeOut(True)
+        if "code" in marks:
+            made.setFont(self.code.font())
+            made.setBackground(theme.raised if theme.dark else theme.panel)
+        if "image" in marks:
+            made.setForeground(theme.second)
+            made.setBackground(theme.panel)
+        if address:
+            made.setAnchor(True)
+            made.setAnchorHref(address)
+            made.setForeground(theme.accent)
+            made.setFontUnderline(True)
+        return made
+
+    def list(self, ordered: bool, start: int, depth: int) -> QTextListFormat:
+        styles = QTextListFormat.Style
+        made = QTextListFormat()
+        made.setStyle(styles.ListDecimal if ordered else styles.ListCircle if depth == 2 else styles.ListDisc)
+        made.setIndent(depth)
+        if ordered:
+            made.setStart(start)
+        return made
+
+    def code_frame(self, depth: int) -> QTextFrameFormat:
+        theme = self.look.theme
+        made = QTextFrameFormat()
+        made.setBorder(1)
+        made.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
+        made.setBorderBrush(theme.strong_line)
+        made.setBackground(theme.panel if theme.dark else theme.background)
+        made.setPadding(9)
+        made.setTopMargin(2)
+        made.setBottomMargin(10)
+        made.setLeftMargin(depth * INDENT)
+        made.setProperty(CODE_FRAME, True)
+        return made
+
+
+def _characters(font: QFont) -> QTextCharFormat:
+    made = QTextCharFormat()
+    made.setFont(font)
+    return made
+
+
+def _grown(font: QFont, pixels: int) -> QFont:
+    made = QFont(font)
+    made.setPixelSize(font.pixelSize() + pixels)
+    return made
+
+
+def _whole_width() -> QTextLength:
+    return QTextLength(QTextLength.Type.PercentageLength, 100)
+
+
+def _table(look: Look) -> QTextTableFormat:
+    made = QTextTableFormat()
+    made.setBorder(1)
+    made.setBorderCollapse(True)
+    made.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
+    made.setBorderBrush(look.theme.line)
+    made.setCellPadding(6)
+    made.setCellSpacing(0)
+    made.setTopMargin(2)
+    made.setBottomMargin(10)
+    made.setHeaderRowCount(1)
+    return made

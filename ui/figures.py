@@ -1,0 +1,58 @@
+"""Numbers as people read them: durations, sizes, amounts, money and the time of day."""
+
+from datetime import datetime
+
+MILLISECOND = 1_000
+MINUTE_S = 60
+HOUR_S = 3_600
+KIB = 1_024
+
+
+def duration(microseconds: int) -> str:
+    """`31ms`, `0.6s`, `38s`, `2m 04s`, `1h 12m`; nothing for less than a millisecond."""
+    milliseconds = round(microseconds / MILLISECOND)
+    if milliseconds < 1:
+        return ""
+    if milliseconds < 100:
+        return f"{milliseconds}ms"
+    tenths = round(milliseconds / 100)
+    if tenths < 100:
+        return f"{tenths / 10:.1f}s"
+    seconds = round(milliseconds / 1000)
+    if seconds < MINUTE_S:
+        return f"{seconds}s"
+    if seconds < HOUR_S:
+        return f"{seconds // MINUTE_S}m {seconds % MINUTE_S:02}s"
+    return f"{seconds // HOUR_S}h {seconds % HOUR_S // MINUTE_S:02}m"
+
+
+def amount(number: int) -> str:
+    """`950`, `1.2k`, `21.3k`, `123k`, `1.2M`: at most four characters and a letter."""
+    for limit, unit in ((999_500, "k"), (999_500_000, "M")):
+        if number < 1_000:
+            break
+        if number < limit:
+            scaled = number / (1_000 if unit == "k" else 1_000_000)
+            return f"{scaled:.1f}{unit}" if scaled < 99.95 else f"{scaled:.0f}{unit}"
+    return str(number) if number < 1_000 else f"{number / 1_000_000_000:.1f}G"
+
+
+def size(octets: int) -> str:
+    """`212 bytes`, `3.4 KB`, `22 KB`, `12.4 MB`."""
+    if octets < KIB:
+        return f"{octets} byte{'' if octets == 1 else 's'}"
+    if octets < 10 * KIB:
+        return f"{octets / KIB:.1f} KB"
+    if octets < 1_000 * KIB:
+        return f"{octets / KIB:.0f} KB"
+    return f"{octets / KIB**2:.1f} MB"
+
+
+def money(amount_usd: float) -> str:
+    """`$0.08`; less than a cent keeps the digits that say something."""
+    return f"${amount_usd:.2f}" if amount_usd >= 0.01 or amount_usd == 0 else f"${amount_usd:.4f}"
+
+
+def time_of_day(microseconds: int) -> str:
+    """`14:31:07` on this computer's clock."""
+    return datetime.fromtimestamp(microseconds / 1_000_000).astimezone().strftime("%H:%M:%S")

@@ -1,0 +1,76 @@
+"""Lucide icons, tinted from tokens and drawn at the pixel ratio of the screen."""
+
+import re
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final
+
+from PySide6.QtCore import QByteArray, QRectF, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPixmap, QPixmapCache
+from PySide6.QtSvg import QSvgRenderer
+
+from ui.theme import RESOURCES
+
+STROKE: Final = "1.75"
+
+STATUS_ICONS: Final = MappingProxyType(
+    {
+        "waiting": "circle-question-mark",
+        "running": "loader-circle",
+        "done": "circle-check",
+        "failed": "circle-x",
+        "stopped": "circle-slash",
+        "paused": "circle-pause",
+        "interrupted": "circle-dashed",
+        "limit": "circle-alert",
+        "unknown": "circle-ellipsis",
+    }
+)
+
+
+def pixmap(name: str, colour: QColor, size: int, ratio: float = 1.0) -> QPixmap:
+    """One icon of `size` logical pixels, sharp on a screen of this pixel ratio."""
+    key = f"lucide:{name}:{colour.rgba():08x}:{size}:{ratio:.3f}"
+    kept = QPixmap()
+    if QPixmapCache.find(key, kept):
+        return kept
+    drawn = _draw(name, colour, size, ratio)
+    QPixmapCache.insert(key, drawn)
+    return drawn
+
+
+def icon(name: str, colour: QColor, size: int = 16) -> QIcon:
+    """The icon for a Qt control, holding a picture for each pixel ratio in use."""
+    ratios = {screen.devicePixelRatio() for screen in QGuiApplication.screens()} | {1.0, 2.0}
+    made = QIcon()
+    for ratio in sorted(ratios):
+        made.addPixmap(pixmap(name, colour, size, ratio))
+    return made
+
+
+def status_icon(status: str) -> str:
+    """The glyph of a session's or step's status: never told by colour alone."""
+    return STATUS_ICONS.get(status, "circle-dot")
+
+
+def icon_names() -> frozenset[str]:
+    return frozenset(file.stem for file in (RESOURCES / "icons").glob("*.svg"))
+
+
+def _draw(name: str, colour: QColor, size: int, ratio: float) -> QPixmap:
+    side = max(1, round(size * ratio))
+    drawn = QPixmap(side, side)
+    drawn.fill(Qt.GlobalColor.transparent)
+    renderer = QSvgRenderer(QByteArray(_source(name).replace("currentColor", colour.name()).encode()))
+    painter = QPainter(drawn)
+    painter.setOpacity(colour.alphaF())
+    renderer.render(painter, QRectF(0, 0, side, side))
+    painter.end()
+    drawn.setDevicePixelRatio(ratio)
+    return drawn
+
+
+@lru_cache(maxsize=256)
+def _source(name: str) -> str:
+    source = (RESOURCES / "icons" / f"{name}.svg").read_text(encoding="utf-8")
+    return re.sub(r'stroke-width="[\d.]+"', f'stroke-width="{STROKE}"', source)

@@ -1,0 +1,341 @@
+"""Markdown of untrusted text as a QTextDocument: bounded, fetching nothing, streaming by its last block."""
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QColor, QImage, QTextCursor, QTextDocument, QTextFrame
+
+from ui.document_formats import CODE_FRAME, INDENT, Ink
+from ui.theme import Look
+from ui.visible import cut_lines
+from ui.visible import visible as visible
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+TEXT_LIMIT: Final = 256 * 1024
+INLINE_LIMIT: Final = 8 * 1024  # longer than any paragraph a person reads; brackets cost the square of their number
+NESTING_LIMIT: Final = 20
+CELL_LIMIT: Final = 2_000  # a table of 20,000 cells takes Qt seconds to lay out
+INLINE_BUDGET_S: Final = 0.08
+SCHEMES: Final = ("http://", "https://", "mailto:")
+
+
+class SafeDocument(QTextDocument):
+    """A document that loads nothing: returning None would still let Qt open local files."""
+
+    def loadResource(self, type: int, name: QUrl | str) -> Any:
+        nothing = QImage(1, 1, QImage.Format.Format_ARGB32)
+        nothing.fill(QColor(0, 0, 0, 0))
+        return nothing
+
+
+class Flow:
+    """Markdown written into a document; text that only grew is written again from its last block on."""
+
+    def __init__(self, document: QTextDocument, look: Look) -> None:
+        self._document = document
+        self._look = look
+        self._text = ""
+        self._kept = 0
+        self._place = _Place()
+        document.setUndoRedoEnabled(False)
+        document.setIndentWidth(INDENT)
+        document.setDocumentMargin(0)
+
+    def write(self, text: str) -> None:
+        """Show `text`."""
+        if text == self._text and self._kept:
+            return
+        if not text.startswith(self._text[: self._kept]) or not self._kept:
+            self._clear()
+        self._text = text
+        tail = text[self._kept :]
+        writer = _Writer(self._document, Ink.of(self._look), self._place)
+        blocks = _blocks(tail)
+        for block in blocks[:-1]:
+            writer.write(block)
+        if len(blocks) > 1 and len(text) <= TEXT_LIMIT:
+            self._kept += _offset(tail, blocks[-1].line)
+            self._place = writer.place()
+        if blocks:
+            writer.write(blocks[-1])
+
+    def finish(self, text: str) -> None:
+        """Show the whole text: a link whose address stands at the end is known only now."""
+        if text != self._text or "]:" in text:
+            self._clear()
+        self.write(text)
+
+    def restyle(self, look: Look) -> None:
+        """The same text in another look."""
+        self._look = look
+        self._clear()
+        self.write(self._text)
+
+    def _clear(self) -> None:
+        self._document.clear()
+        self._kept = 0
+        self._place = _Place()
+
+
+def render(document: QTextDocument, text: str, look: Look) -> None:
+    """Write the whole of `text` into an empty document."""
+    Flow(document, look).write(text)
+
+
+def code_frames(document: QTextDocument) -> list[QTextFrame]:
+    """The boxes of code, in order."""
+    return [frame for frame in document.rootFrame().childFrames() if frame.frameFormat().hasProperty(CODE_FRAME)]
+
+
+def code_of(frame: QTextFrame) -> str:
+    """The code in a box, as it is copied."""
+    cursor = frame.firstCursorPosition()
+    cursor.setPosition(frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
+    return cursor.selectedText().replace("\u2029", "\n").replace("\u2028", "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the next block goes; `fresh` is an empty paragraph that stands there already."""
+
+    position: int = 0
+    fresh: bool = True
+
+
+@dataclass(slots=True)
+class _Block:
+    """One block of the outermost level, and the line it begins on."""
+
+    line: int
+    tokens: "list[Token]" = field(default_factory=list)
+
+
+@lru_cache(maxsize=1)
+def _parser() -> "MarkdownIt":
+    # Imported here: it takes 33 ms, and the first picture of the window shows no reply.
+    from markdown_it import MarkdownIt
+
+    made = MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING_LIMIT}).enable(["table", "strikethrough"])
+    # Every address is parsed, so that a picture or a link of a kind we refuse shows as such and not as source.
+    made.validateLink = lambda url: True  # type: ignore[method-assign]
+    return made
+
+
+def _blocks(text: str) -> list[_Block]:
+    """The outermost blocks of bounded text."""
+    if len(text) > TEXT_LIMIT:
+        text = f"{text[:TEXT_LIMIT]}\n\n…"
+    parser = _parser()
+    tokens: list[Token] = []
+    env: dict[str, Any] = {}
+    source = cut_lines(visible(text).replace("\0", "\ufffd"))
+    parser.block.parse(source, parser, env, tokens)
+    blocks: list[_Block] = []
+    until = perf_counter() + INLINE_BUDGET_S
+    for token in tokens:
+        if token.level == 0 and token.nesting >= 0:
+            blocks.append(_Block(token.map[0] if token.map else 0))
+        if token.type == "inline":
+            token.children = []
+            if len(token.content) <= INLINE_LIMIT and perf_counter() < until:
+                parser.inline.parse(token.content, parser, env, token.children)
+        blocks[-1].tokens.append(token)
+    return blocks
+
+
+def _offset(text: str, line: int) -> int:
+    """Where a line begins."""
+    at = 0
+    for _ in range(line):
+        at = text.index("\n", at) + 1
+    return at
+
+
+class _Writer:
+    """Writes tokens at the end of a document, first removing what stood after its place."""
+
+    def __init__(self, document: QTextDocument, ink: Ink, place: _Place) -> None:
+        self._ink = ink
+        self._fresh = place.fresh
+        self._cursor = QTextCursor(document)
+        self._cursor.setPosition(place.position)
+        self._cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
+        self._cursor.removeSelectedText()
+        self._lists: list[_List] = []
+        self._quotes = 0
+        self._heading = 0
+
+    def place(self) -> _Place:
+        return _Place(self._cursor.position(), self._fresh)
+
+    def write(self, block: _Block) -> None:
+        """One outermost block."""
+        self._cursor.beginEditBlock()
+        tokens = block.tokens
+        index = 0
+        while index < len(tokens):
+            token = tokens[index]
+            match token.type:
+                case "paragraph_open":
+                    self._paragraph(tight=token.hidden)
+                case "heading_open":
+                    self._paragraph(heading=int(token.tag[1:]))
+                case "inline":
+                    self._inline(token)
+                case "fence" | "code_block":
+                    self._code(token.content)
+                case "hr":
+                    self._rule()
+                case "blockquote_open" | "blockquote_close":
+                    self._quotes += token.nesting
+                case "bullet_list_open" | "ordered_list_open":
+                    start = int(token.attrGet("start") or 1)
+                    self._lists.append(_List(token.type == "ordered_list_open", start))
+                case "bullet_list_close" | "ordered_list_close":
+                    self._lists.pop()
+                case "list_item_open":
+                    self._item(tokens[index + 1].type if index + 1 < len(tokens) else "")
+                case "table_open":
+                    index = self._table(tokens, index)
+                case _:
+                    pass
+            index += 1
+        self._cursor.endEditBlock()
+
+    def _paragraph(self, *, heading: int = 0, tight: bool = False) -> None:
+        first_of_item = bool(self._lists) and self._lists[-1].waits
+        made = self._ink.block(
+            heading=heading,
+            depth=len(self._lists),
+            in_item=bool(self._lists) and not first_of_item,
+            tight=tight,
+            quotes=self._quotes,
+        )
+        plain = self._ink.plain
+        if self._fresh:
+            self._cursor.setBlockFormat(made)
+            self._cursor.setBlockCharFormat(plain)
+        else:
+            self._cursor.insertBlock(made, plain)
+        self._fresh = False
+        self._heading = heading
+        if first_of_item:
+            self._lists[-1].join(self._cursor, self._ink, len(self._lists))
+        elif (around := self._cursor.currentList()) is not None:
+            around.remove(self._cursor.block())
+            self._cursor.setBlockFormat(made)
+
+    def _item(self, first: str) -> None:
+        self._lists[-1].waits = True
+        if first not in {"paragraph_open", "heading_open"}:
+            self._paragraph(tight=True)
+
+    def _inline(self, token: "Token") -> None:
+        ink, heading = self._ink, self._heading
+        base = ink.heading(heading) if heading else ink.quoted if self._quotes else ink.plain
+        if not token.children:
+            self._cursor.insertText(token.content, base)
+            return
+        marks: list[str] = []
+        address = refused = ""
+        for child in token.children:
+            match child.type:
+                case "text" | "text_special":
+                    self._cursor.insertText(child.content, ink.marked(base, marks, address))
+                case "softbreak":
+                    self._cursor.insertText(" ", ink.marked(base, marks, address))
+                case "hardbreak":
+                    self._cursor.insertText("\u2028", base)
+                case "code_inline":
+                    self._cursor.insertText(child.content, ink.marked(base, [*marks, "code"], address))
+                case "image":
+                    self._cursor.insertText(f"[{child.content or 'image'}]", ink.marked(base, ["image"], ""))
+                case "link_open":
+                    href = str(child.attrGet("href") or "")
+                    address = href if href.lower().startswith(SCHEMES) else ""
+                    refused = "" if address else href
+                case "link_close":
+                    if refused:
+                        self._cursor.insertText(f" ({refused})", ink.quoted)
+                    address = refused = ""
+                case _ if child.nesting == 1:
+                    marks.append(child.tag)
+                case _ if child.nesting == -1 and child.tag in marks:
+                    marks.remove(child.tag)
+
+    def _code(self, content: str) -> None:
+        if self._fresh:
+            # The empty paragraph that Qt keeps before a box is not to be seen.
+            self._cursor.setBlockFormat(self._ink.gap)
+            self._cursor.setBlockCharFormat(self._ink.nothing)
+        self._cursor.insertFrame(self._ink.code_frame(len(self._lists) + self._quotes))
+        self._cursor.setBlockFormat(self._ink.code_line)
+        self._cursor.setBlockCharFormat(self._ink.code)
+        self._cursor.insertText(content.rstrip("\n"), self._ink.code)
+        self._leave()
+
+    def _rule(self) -> None:
+        self._paragraph()
+        self._cursor.setBlockFormat(self._ink.rule)
+        self._cursor.insertText("\u00a0", self._ink.nothing)
+
+    def _table(self, tokens: "list[Token]", index: int) -> int:
+        """Write the table that opens at `index`; return where it closes."""
+        close = next(at for at in range(index, len(tokens)) if tokens[at].type == "table_close")
+        rows = sum(token.type == "tr_open" for token in tokens[index:close])
+        columns = sum(token.type == "th_open" for token in tokens[index:close])
+        shown = max(2, CELL_LIMIT // max(1, columns))
+        if columns > CELL_LIMIT // 2:
+            return close
+        if self._fresh:
+            self._cursor.setBlockFormat(self._ink.gap)
+            self._cursor.setBlockCharFormat(self._ink.nothing)
+        made = self._cursor.insertTable(min(rows, shown), columns, self._ink.table)
+        row, column, head = -1, 0, False
+        for token in tokens[index:close]:
+            if token.type == "tr_open":
+                row, column = row + 1, 0
+            elif token.type in {"th_open", "td_open"}:
+                head = token.type == "th_open"
+            elif token.type == "inline" and row < shown and column < columns:
+                self._cursor = made.cellAt(row, column).firstCursorPosition()
+                self._cursor.setBlockFormat(self._ink.cell)
+                self._heading = 4 if head else 0
+                self._inline(token)
+                column += 1
+        self._heading = 0
+        self._leave()
+        if rows > shown:
+            self._paragraph()
+            self._cursor.insertText(f"… {rows - shown} more rows", self._ink.quoted)
+        return close
+
+    def _leave(self) -> None:
+        """Go on after a box: Qt keeps an empty paragraph there."""
+        self._cursor.movePosition(QTextCursor.MoveOperation.End)
+        self._cursor.setBlockFormat(self._ink.gap)
+        self._cursor.setBlockCharFormat(self._ink.nothing)
+        self._fresh = True
+
+
+@dataclass(slots=True)
+class _List:
+    """A list being written; `waits` is an item whose first paragraph is still to come."""
+
+    ordered: bool
+    start: int
+    waits: bool = False
+    made: Any = None
+
+    def join(self, cursor: QTextCursor, ink: Ink, depth: int) -> None:
+        self.waits = False
+        if self.made is None:
+            self.made = cursor.createList(ink.list(self.ordered, self.start, depth))
+        else:
+            self.made.add(cursor.block())

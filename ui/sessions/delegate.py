@@ -1,0 +1,90 @@
+"""Paints the list of sessions: quiet headings, and two lines for each session."""
+
+from collections.abc import Callable
+from typing import Final
+
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, QSize
+from PySide6.QtGui import QFontMetrics, QPainter
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from ui.icons import pixmap, status_icon
+from ui.sessions.model import Role
+from ui.sessions.rows import WAITING, Heading, Line, second_line, side_text
+from ui.theme import Look, blend
+from ui.widgets.paint import draw_frame, draw_line, draw_right
+
+MARGIN: Final = 8
+INSET: Final = 8
+ICON: Final = 16
+TEXT_LEFT: Final = 40
+HEADING_LEFT: Final = 14
+GAP: Final = 8
+RADIUS: Final = 6
+
+
+class SessionsDelegate(QStyledItemDelegate):
+    """`shown` is the session on display: marked by a fill, apart from the keyboard's place, which is outlined."""
+
+    def __init__(self, look: Look, *, home: str, clock: Callable[[], int], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.look, self.shown = look, ""
+        self.right_margin = MARGIN
+        self.keyboard = False
+        self._home, self._clock = home, clock
+
+    def row_height(self) -> int:
+        fonts = self.look.fonts
+        return QFontMetrics(fonts.strong).height() + QFontMetrics(fonts.second).height() + 15
+
+    def heading_height(self) -> int:
+        return QFontMetrics(self.look.fonts.label).height() + 18
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        heading = isinstance(index.data(Role.ITEM), Heading)
+        return QSize(200, self.heading_height() if heading else self.row_height())
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        item, place = index.data(Role.ITEM), option.rect
+        if isinstance(item, Heading):
+            self._paint_heading(painter, place, item)
+        elif isinstance(item, Line):
+            self._paint_ground(painter, place, item, option.state)
+            self._paint_line(painter, place, item)
+
+    def _paint_heading(self, painter: QPainter, place: QRect, heading: Heading) -> None:
+        theme, font = self.look.theme, self.look.fonts.label
+        bottom = place.adjusted(HEADING_LEFT, 6, -self.right_margin - INSET, 0)
+        left = draw_line(painter, bottom, heading.title, font, theme.third)
+        if heading.count:
+            ink = theme.waiting if heading.key == WAITING else theme.third
+            draw_right(painter, bottom.adjusted(left, 0, 0, 0), str(heading.count), font, ink)
+
+    def _paint_ground(self, painter: QPainter, place: QRect, line: Line, state: QStyle.StateFlag) -> None:
+        theme = self.look.theme
+        ground = place.adjusted(MARGIN, 0, -self.right_margin, 0)
+        if line.row.id == self.shown:
+            draw_frame(painter, ground, RADIUS, theme.selection, None)
+        elif state & QStyle.StateFlag.State_MouseOver:
+            draw_frame(painter, ground, RADIUS, blend(theme.selection, theme.panel, 0.5), None)
+        if self.keyboard and state & QStyle.StateFlag.State_HasFocus:
+            draw_frame(painter, ground, RADIUS, None, theme.accent)
+
+    def _paint_line(self, painter: QPainter, place: QRect, line: Line) -> None:
+        theme, fonts, row = self.look.theme, self.look.fonts, line.row
+        above, below = QFontMetrics(fonts.strong).height(), QFontMetrics(fonts.second).height()
+        top = place.top() + (place.height() - above - below - 1) // 2
+        right = place.right() - self.right_margin - INSET
+        glyph_size = self.look.size(ICON)
+        left = TEXT_LEFT + glyph_size - ICON
+        first = QRect(left, top, right - left, above)
+        ratio = painter.device().devicePixelRatio()
+        glyph = pixmap(status_icon(row.status), theme.status(row.status), glyph_size, ratio)
+        painter.drawPixmap(QPoint(MARGIN + INSET, top + (above - glyph_size) // 2), glyph)
+        side = side_text(row, self._clock())
+        taken = draw_right(painter, first, side, fonts.second, theme.third) + GAP if side else 0
+        draw_line(painter, first.adjusted(0, 0, -taken, 0), row.title, fonts.strong, theme.text)
+        said = line.found or second_line(row, self._home)
+        under = QRect(left, top + above + 1, right - left, below)
+        draw_line(painter, under, said, fonts.second, theme.third)

@@ -1,0 +1,146 @@
+"""The list of sessions as Qt sees it: headings and lines, changed in place when one session moves."""
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import IntEnum
+from typing import Final
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from core.domain.sessions import SessionRow
+from ui.sessions.rows import Heading, Hit, Line, arrange, arrange_hits, second_line, status_words
+
+Index = QModelIndex | QPersistentModelIndex
+TOP: Final = QModelIndex()
+HEADING_MARK: Final = "\0"  # no session is called so: a heading's key must not meet a session's
+
+
+class Role(IntEnum):
+    """What a row answers beyond its title."""
+
+    ITEM = Qt.ItemDataRole.UserRole
+    SESSION = Qt.ItemDataRole.UserRole + 1
+
+
+class SessionsModel(QAbstractListModel):
+    """Headings cannot be chosen; everything shown is a plain value."""
+
+    def __init__(self, *, home: str, clock: Callable[[], int], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._home, self._clock = home, clock
+        self._rows: dict[str, SessionRow] = {}
+        self._words = ""
+        self._hits: tuple[Hit, ...] = ()
+        self._items: list[Heading | Line] = []
+
+    def show_sessions(self, rows: Iterable[SessionRow]) -> None:
+        self._rows = {row.id: row for row in rows}
+        self.rearrange()
+
+    def search(self, words: str, hits: Sequence[Hit] = ()) -> None:
+        """Narrow the list to what holds these words; none shows all."""
+        self._words, self._hits = words.strip(), tuple(hits)
+        self.rearrange()
+
+    def rearrange(self) -> None:
+        """Lay the list out anew: at the start, for a search, and when the day changes."""
+        self.beginResetModel()
+        self._items = self._arranged()
+        self.endResetModel()
+
+    def update_session(self, row: SessionRow) -> None:
+        """Show one session's new state; lines that did not move keep their place, selection and scroll."""
+        self._rows[row.id] = row
+        target = self._arranged()
+        if [_key(item) for item in target] == [_key(item) for item in self._items]:
+            self._refresh(target)
+            return
+        wanted = {_key(item) for item in target} - {row.id}
+        staying = {_key(item) for item in self._items} & wanted
+        if _ordered(target, staying) != _ordered(self._items, staying):
+            self.rearrange()  # the day has changed meanwhile: every group may have moved
+            return
+        self._drop(lambda item: _key(item) not in wanted)
+        self._grow(target)
+
+    def item(self, index: Index) -> Heading | Line | None:
+        return self._items[index.row()] if index.isValid() and index.row() < len(self._items) else None
+
+    def place(self, session_id: str) -> QModelIndex:
+        """Where a session is listed; an invalid index when it is not."""
+        for number, item in enumerate(self._items):
+            if isinstance(item, Line) and item.row.id == session_id:
+                return self.index(number)
+        return QModelIndex()
+
+    def headings(self) -> list[int]:
+        return [number for number, item in enumerate(self._items) if isinstance(item, Heading)]
+
+    def holds_any(self) -> bool:
+        return bool(self._rows)
+
+    def rowCount(self, parent: Index = TOP) -> int:
+        return 0 if parent.isValid() else len(self._items)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        if not isinstance(self.item(index), Line):
+            return Qt.ItemFlag.NoItemFlags
+        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        item = self.item(index)
+        if item is None:
+            return None
+        if role == Role.ITEM:
+            return item
+        if isinstance(item, Heading):
+            texts = (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole)
+            return item.title if role in texts else None
+        return self._line_data(item, role)
+
+    def _line_data(self, line: Line, role: int) -> object:
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return line.row.title
+            case Role.SESSION:
+                return line.row.id
+            case Qt.ItemDataRole.AccessibleTextRole:
+                below = line.found or second_line(line.row, self._home)
+                return f"{line.row.title}, {status_words(line.row.status)}, {below}"
+            case _:
+                return None
+
+    def _arranged(self) -> list[Heading | Line]:
+        if self._words:
+            return arrange_hits(list(self._rows.values()), self._hits, self._words, self._clock())
+        return arrange(self._rows.values(), self._clock())
+
+    def _refresh(self, target: list[Heading | Line]) -> None:
+        changed = [number for number, item in enumerate(target) if item != self._items[number]]
+        self._items = target
+        for number in changed:
+            self.dataChanged.emit(self.index(number), self.index(number))
+
+    def _drop(self, leaves: Callable[[Heading | Line], bool]) -> None:
+        for number in range(len(self._items) - 1, -1, -1):
+            if leaves(self._items[number]):
+                self.beginRemoveRows(QModelIndex(), number, number)
+                del self._items[number]
+                self.endRemoveRows()
+
+    def _grow(self, target: list[Heading | Line]) -> None:
+        """Insert what is missing. What stayed has kept its order, so one pass over the target is enough."""
+        for number, item in enumerate(target):
+            if number < len(self._items) and _key(self._items[number]) == _key(item):
+                continue
+            self.beginInsertRows(QModelIndex(), number, number)
+            self._items.insert(number, item)
+            self.endInsertRows()
+        self._refresh(target)
+
+
+def _key(item: Heading | Line) -> str:
+    return HEADING_MARK + item.key if isinstance(item, Heading) else item.row.id
+
+
+def _ordered(items: list[Heading | Line], keys: set[str]) -> list[str]:
+    return [key for key in map(_key, items) if key in keys]

@@ -1,0 +1,228 @@
+"""The sessions on the left: start one, find one, see which waits."""
+
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import QEvent, QModelIndex, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.domain.clock import now as wall_clock
+from core.domain.sessions import SessionRow
+from ui.icons import icon
+from ui.sessions.delegate import SessionsDelegate
+from ui.sessions.model import Role, SessionsModel
+from ui.sessions.rows import Hit
+from ui.sessions.view import WIDTH, SessionsView
+from ui.theme import Look
+from ui.widgets.button import Button
+from ui.widgets.times import moment
+from ui.widgets.words import ENTER_KEYS, label
+
+SEARCH_DELAY_MS: Final = 120
+AGE_EVERY_MS: Final = 30_000
+
+
+class SessionsPanel(QFrame):
+    """Fed with session rows; tells which one the person chose, searched or wants to start."""
+
+    chosen = Signal(str)
+    new_run = Signal()
+    searched = Signal(str)
+
+    def __init__(
+        self,
+        look: Look,
+        *,
+        home: str = "",
+        clock: Callable[[], int] = wall_clock,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._look, self._clock = look, clock
+        self.setObjectName("sessions")
+        self.setAccessibleName(self.tr("Sessions"))
+        self.setProperty("surface", "panel")
+        self.setMinimumWidth(200)
+        home = home or str(Path.home())
+        self._model = SessionsModel(home=home, clock=clock, parent=self)
+        self._delegate = SessionsDelegate(look, home=home, clock=clock, parent=self)
+        self._view = SessionsView(self._model, self._delegate, self)
+        self._build()
+        self._connect()
+        self._say_empty()
+
+    def show_sessions(self, rows: Sequence[SessionRow]) -> None:
+        """List these sessions, keeping the scroll and the keyboard's place where they still exist."""
+        current, scrolled = self._view.currentIndex().data(Role.SESSION), self._view.verticalScrollBar().value()
+        self._model.show_sessions(rows)
+        if isinstance(current, str):
+            self._view.setCurrentIndex(self._model.place(current))
+        self._view.verticalScrollBar().setValue(scrolled)
+        self._say_empty()
+
+    def update_session(self, row: SessionRow) -> None:
+        current = self._view.currentIndex().data(Role.SESSION)
+        self._model.update_session(row)
+        if current == row.id and self._view.currentIndex().data(Role.SESSION) != row.id:
+            self._view.selectionModel().setCurrentIndex(
+                self._model.place(row.id), self._view.selectionModel().SelectionFlag.NoUpdate
+            )
+        self._say_empty()
+
+    def show_hits(self, hits: Sequence[Hit]) -> None:
+        """List what a search of the text found, below the titles that match."""
+        self._model.search(self._search.text(), hits)
+        self._say_empty()
+
+    def mark(self, session_id: str) -> None:
+        """Mark the session on display; an empty id marks none."""
+        self._delegate.shown = session_id
+        self._view.viewport().update()
+
+    def open_search(self) -> None:
+        self._search_button.setChecked(True)
+
+    def restyle(self, look: Look) -> None:
+        self._look = self._delegate.look = look
+        self._new.restyle(look)
+        self._search.setFont(look.fonts.text)
+        self._empty.setFont(look.fonts.second)
+        self._tint()
+        self._view.fit_rows()
+        self._view.viewport().update()
+
+    def _build(self) -> None:
+        look = self._look
+        self._new = Button(
+            look, self.tr("New run"), name="sessions.new", tone="primary", icon="plus", hint=self.tr("Ctrl N")
+        )
+        self._search_button = QToolButton()
+        self._search_button.setObjectName("sessions.search_button")
+        self._search_button.setAccessibleName(self.tr("Search sessions"))
+        self._search_button.setProperty("tone", "framed")
+        self._search_button.setCheckable(True)
+        self._search = QLineEdit()
+        self._search.setObjectName("sessions.search")
+        self._search.setAccessibleName(self.tr("Search sessions"))
+        self._search.setPlaceholderText(self.tr("Find in titles and text"))
+        self._search.setFont(look.fonts.text)
+        self._search.setClearButtonEnabled(False)
+        self._search.installEventFilter(self)
+        self._search.hide()
+        self._empty = label("", look.fonts.second, "second", name="sessions.empty", wrap=True)
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self._empty.setContentsMargins(14, 12, 14, 0)
+        self._lay_out()
+        self._tint()
+
+    def _tint(self) -> None:
+        side, glyph = self._look.size(28), self._look.size(16)
+        self._search_button.setFixedSize(side, side)
+        self._search_button.setIconSize(QSize(glyph, glyph))
+        self._search_button.setIcon(icon("search", self._look.theme.second, glyph))
+
+    def _lay_out(self) -> None:
+        top = QHBoxLayout()
+        top.setContentsMargins(12, 12, 12, 8)
+        top.setSpacing(8)
+        top.addWidget(self._new, 1)
+        top.addWidget(self._search_button)
+        field = QHBoxLayout()
+        field.setContentsMargins(12, 0, 12, 0)
+        field.addWidget(self._search)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(top)
+        column.addLayout(field)
+        column.addWidget(self._empty)
+        column.addWidget(self._view, 1)
+        column.addStretch(0)
+
+    def _connect(self) -> None:
+        self._new.clicked.connect(lambda: self.new_run.emit())
+        self._search_button.toggled.connect(self._toggle_search)
+        self._view.clicked.connect(self._choose)
+        self._view.entered_row.connect(self._choose)
+        self._search_wait = QTimer(self, singleShot=True, interval=SEARCH_DELAY_MS)
+        self._search_wait.timeout.connect(lambda: self.searched.emit(self._search.text().strip()))
+        self._search.textChanged.connect(self._narrow)
+        self._day = self._today()
+        ages = QTimer(self, interval=AGE_EVERY_MS)
+        ages.setTimerType(Qt.TimerType.VeryCoarseTimer)
+        ages.timeout.connect(self.refresh_ages)
+        ages.start()
+
+    def refresh_ages(self) -> None:
+        """Ages grow and days end while nothing else happens."""
+        if self._today() != self._day:
+            self._day = self._today()
+            self._model.rearrange()
+        if self.isVisible():
+            self._view.viewport().update()
+
+    def _today(self) -> date:
+        return moment(self._clock()).date()
+
+    def _choose(self, index: QModelIndex) -> None:
+        session_id = index.data(Role.SESSION)
+        if isinstance(session_id, str):
+            self.mark(session_id)
+            self.chosen.emit(session_id)
+
+    def _narrow(self, words: str) -> None:
+        self._model.search(words)
+        self._say_empty()
+        self._search_wait.start()
+
+    def _toggle_search(self, on: bool) -> None:
+        self._search.setVisible(on)
+        if on:
+            self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        else:
+            self._search.clear()
+            self._view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _say_empty(self) -> None:
+        """Never an empty list without a word on what to do."""
+        empty = self._model.rowCount() == 0
+        words = self._search.text().strip()
+        if empty and words:
+            self._empty.setText(
+                self.tr("No session holds “{}”. Try fewer words, or press Esc to see all.").format(words)
+            )
+        elif empty:
+            self._empty.setText(self.tr("No sessions yet. Start one with New run; it will be listed here."))
+        self._empty.setVisible(empty)
+        self._view.setVisible(not empty)
+
+    def _search_key(self, event: QKeyEvent) -> bool:
+        if event.key() == Qt.Key.Key_Escape:
+            self._search_button.setChecked(False)
+            return True
+        if event.key() == Qt.Key.Key_Down or event.key() in ENTER_KEYS:
+            self._delegate.keyboard = True
+            self._view.setFocus(Qt.FocusReason.TabFocusReason)
+            self._view.go_to_first()
+            if event.key() in ENTER_KEYS:
+                self._choose(self._view.currentIndex())
+            return True
+        return False
+
+    def sizeHint(self) -> QSize:
+        return QSize(self._look.size(WIDTH), 600)
+
+    def eventFilter(self, watched: object, event: QEvent) -> bool:
+        if watched is self._search and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            return self._search_key(event)
+        return False

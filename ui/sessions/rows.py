@@ -1,0 +1,153 @@
+"""Sessions as lines of a list: which group each belongs to, in which order, and what its second line says."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication
+
+from core.domain.sessions import SessionRow
+from core.domain.steps import verb
+from ui.widgets.times import day_name, moment, short_age, short_time
+
+WAITING, RUNNING, FOUND = "waiting", "running", "found"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A session whose text holds the words searched for, and the place where it does."""
+
+    session_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The line above a group; a count is shown where it asks for attention."""
+
+    key: str
+    title: str
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One session as it is listed: `found` is the place where its text matched a search."""
+
+    row: SessionRow
+    found: str = ""
+
+
+def arrange(rows: Iterable[SessionRow], now: int) -> list[Heading | Line]:
+    """Group and order: who waits, what runs, then by day, newest first."""
+    today = moment(now).date()
+    groups: dict[str, list[SessionRow]] = {WAITING: [], RUNNING: []}
+    for row in sorted(rows, key=_order, reverse=True):
+        if row.status in (WAITING, RUNNING):
+            groups[row.status].append(row)
+        else:
+            groups.setdefault(day_name(moment(row.updated).date(), today), []).append(row)
+    return [item for key, members in groups.items() if members for item in _group(key, members)]
+
+
+def arrange_hits(rows: Sequence[SessionRow], hits: Sequence[Hit], words: str, now: int) -> list[Heading | Line]:
+    """Sessions whose title or folder matches, then those whose text does."""
+    matching = [row for row in rows if matches(row, words)]
+    listed = arrange(matching, now)
+    named = {row.id for row in matching}
+    known = {row.id: row for row in rows}
+    found = [Line(known[hit.session_id], hit.text) for hit in _first_each(hits, named) if hit.session_id in known]
+    if found:
+        listed.append(Heading(FOUND, _tr("Found in the text"), len(found)))
+        listed.extend(found)
+    return listed
+
+
+def matches(row: SessionRow, words: str) -> bool:
+    """Every word appears in the title or the folder."""
+    text = f"{row.title} {row.folder}".casefold()
+    return all(word in text for word in words.casefold().split())
+
+
+def second_line(row: SessionRow, home: str) -> str:
+    """Where the session works and what it is doing, asking, or how it ended."""
+    return " · ".join(part for part in (short_folder(row.folder, home), _doing(row)) if part)
+
+
+def side_text(row: SessionRow, now: int) -> str:
+    """How long it waits, what it costs so far, or when it ended."""
+    if row.status == WAITING:
+        return short_age(row.updated, now)
+    if row.status == RUNNING:
+        return f"${row.cost:.2f}" if row.cost else ""
+    return short_time(row.updated, now)
+
+
+def short_folder(folder: str, home: str) -> str:
+    """The folder with `~` for the person's own."""
+    if not folder or not home:
+        return folder
+    path = Path(folder)
+    if path == Path(home):
+        return "~"
+    return str(Path("~") / path.relative_to(home)) if path.is_relative_to(home) else folder
+
+
+def status_words(status: str) -> str:
+    """A status as read aloud."""
+    said = {
+        "waiting": _tr("waiting for you"),
+        "running": _tr("running"),
+        "done": _tr("done"),
+        "failed": _tr("failed"),
+        "stopped": _tr("stopped"),
+        "limit": _tr("limit met"),
+        "interrupted": _tr("interrupted"),
+    }
+    return said.get(status, status)
+
+
+def _doing(row: SessionRow) -> str:
+    match row.status:
+        case "waiting":
+            return _tr("asks: {}").format(row.doing) if row.doing else _tr("asks you")
+        case "running":
+            step = _tr("step {}").format(row.steps) if row.steps else _tr("starting")
+            doing = f"{verb(row.doing_kind, 'running').lower()} {row.doing}".strip() if row.doing_kind else ""
+            return " · ".join(part for part in (step, doing) if part)
+        case "done":
+            return _steps(row.steps)
+        case "failed":
+            return _tr("failed: {}").format(row.doing) if row.doing else _tr("failed")
+        case _:
+            said = status_words(row.status)
+            return _tr("{what} at step {number}").format(what=said, number=row.steps) if row.steps else said
+
+
+def _steps(count: int) -> str:
+    if not count:
+        return _tr("not started")
+    return _tr("1 step") if count == 1 else _tr("{} steps").format(f"{count:,}")
+
+
+def _order(row: SessionRow) -> tuple[int, str]:
+    # A running session is touched by every fact: ordered by its start, two of them do not keep changing places.
+    return (row.opened if row.status == RUNNING else row.updated, row.id)
+
+
+def _group(key: str, members: list[SessionRow]) -> list[Heading | Line]:
+    titles = {WAITING: _tr("Waiting for you"), RUNNING: _tr("Running")}
+    count = len(members) if key in titles else 0
+    return [Heading(key, titles.get(key, key), count), *(Line(row) for row in members)]
+
+
+def _first_each(hits: Sequence[Hit], without: set[str]) -> list[Hit]:
+    first: dict[str, Hit] = {}
+    for hit in hits:
+        if hit.session_id not in without:
+            first.setdefault(hit.session_id, hit)
+    return list(first.values())
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("sessions", text)

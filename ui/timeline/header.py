@@ -1,0 +1,184 @@
+"""The top of a run's page: what it is called, how it stands, what it came to, and Stop."""
+
+from typing import Final, NamedTuple
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from core.domain.sessions import SessionRow
+from ui.figures import amount, duration, money
+from ui.icons import pixmap
+from ui.theme import Look, blend
+from ui.timeline.looks import status_look, words
+from ui.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.words import surface
+
+GOING: Final = frozenset({"running", "waiting"})
+ICON: Final = 14
+GAP: Final = 16
+
+
+class Fact(NamedTuple):
+    icon: str
+    text: str
+
+
+def facts(row: SessionRow, lasted: int) -> list[Fact]:
+    """What stands under the title."""
+    if row.status in GOING and row.max_rounds:
+        rounds = f"{words('round')} {row.rounds} {words('of')} {row.max_rounds}"
+    else:
+        rounds = f"{row.rounds} {words('round' if row.rounds == 1 else 'rounds')}" if row.rounds else ""
+    spent = f"{amount(row.tokens)} {words('tok')}" if row.tokens else ""
+    if spent and row.cost:
+        spent += f" · {money(row.cost)}"
+    shown = [
+        Fact("folder", visible(row.folder)),
+        Fact("cpu", visible(row.model)),
+        Fact("timer", duration(lasted)),
+        Fact("footprints", rounds),
+        Fact("coins", spent),
+    ]
+    return [fact for fact in shown if fact.text]
+
+
+class FactLine(QWidget):
+    """Small icons with words, on one line; the first gives way when there is no room."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._facts: list[Fact] = []
+        self.setObjectName("run.facts")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def show_facts(self, shown: list[Fact]) -> None:
+        if shown != self._facts:
+            self._facts = shown
+            self.setAccessibleName(", ".join(fact.text for fact in shown))
+            self.update()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, QFontMetrics(self._look.fonts.second).height() + 4)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        look, painter = self._look, QPainter(self)
+        metrics, icon = QFontMetrics(look.fonts.second), look.size(ICON)
+        painter.setFont(look.fonts.second)
+        widths = [metrics.horizontalAdvance(fact.text) + icon + 6 for fact in self._facts]
+        over = max(0, sum(widths) + GAP * (len(widths) - 1) - self.width())
+        x = 0
+        for place, (fact, width) in enumerate(zip(self._facts, widths, strict=True)):
+            room = max(icon + 30, width - over) if place == 0 else width
+            picture = pixmap(fact.icon, look.theme.third, icon, self.devicePixelRatioF())
+            painter.drawPixmap(x, (self.height() - icon) // 2, picture)
+            text = metrics.elidedText(fact.text, Qt.TextElideMode.ElideMiddle, room - icon - 5)
+            painter.setPen(look.theme.second)
+            painter.drawText(x + icon + 6, (self.height() + metrics.ascent() - metrics.descent()) // 2, text)
+            x += room + GAP
+
+
+class Pill(QWidget):
+    """How the session stands: a glyph and a word on a quiet fill."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._status = "done"
+        self.setObjectName("run.status")
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def show_status(self, status: str) -> None:
+        self._status = status
+        self.setAccessibleName(self._word())
+        self.updateGeometry()
+        self.update()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        metrics = QFontMetrics(self._look.fonts.second)
+        return QSize(metrics.horizontalAdvance(self._word()) + self._look.size(ICON) + 22, metrics.height() + 7)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, icon, painter = self._look.theme, self._look.size(ICON), QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        look = status_look(self._status)
+        colour = theme.colour(look.token)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(blend(colour, theme.background, 0.18 if theme.dark else 0.14))
+        painter.drawRoundedRect(QRectF(self.rect()), self.height() / 2, self.height() / 2)
+        picture = pixmap(look.icon, colour, icon, self.devicePixelRatioF())
+        painter.drawPixmap(8, (self.height() - icon) // 2, picture)
+        painter.setFont(self._look.fonts.second)
+        painter.setPen(colour)
+        place = self.rect().adjusted(8 + icon + 5, 0, 0, 0)
+        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self._word())
+
+    def _word(self) -> str:
+        return words(status_look(self._status).word)
+
+
+class RunHeader(QWidget):
+    """Title, status, figures and the button that stops the run."""
+
+    stop = Signal()
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._title = ElidedLabel("", look.fonts.title, name="run.title")
+        self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self._pill = Pill(look)
+        self._facts = FactLine(look)
+        self._stop = Button(look, self.tr("Stop"), name="run.stop", tone="stop", icon="square")
+        self._stop.setToolTip(self.tr("Stop this run (Ctrl+.)"))
+        self._stop.clicked.connect(self.stop)
+        self._stop.hide()
+        upper = QHBoxLayout()
+        upper.setSpacing(10)
+        upper.addWidget(self._title)
+        upper.addWidget(self._pill)
+        upper.addStretch(1)
+        upper.addWidget(self._stop)
+        inner = QVBoxLayout()
+        inner.setContentsMargins(20, 11, 20, 9)
+        inner.setSpacing(3)
+        inner.addLayout(upper)
+        inner.addWidget(self._facts)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(inner)
+        line = surface("line")
+        line.setFixedHeight(1)
+        layout.addWidget(line)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        policy = self._stop.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self._stop.setSizePolicy(policy)
+
+    def show_session(self, row: SessionRow, lasted: int) -> None:
+        self._title.show_text(visible(row.title))
+        self._pill.show_status(row.status)
+        self._stop.setVisible(row.status in GOING)
+        self.show_facts(row, lasted)
+
+    def show_facts(self, row: SessionRow, lasted: int) -> None:
+        self._facts.show_facts(facts(row, lasted))
+
+    def restyle(self, look: Look) -> None:
+        self._title.setFont(look.fonts.title)
+        self._pill.restyle(look)
+        self._facts.restyle(look)
+        self._stop.restyle(look)

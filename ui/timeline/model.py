@@ -1,0 +1,265 @@
+"""The rows of a session as a Qt model: a count, pages read on demand, folds, and the reply being streamed."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+
+from core.domain.clock import SECOND, Clock, now
+from core.domain.steps import OPEN, Step
+from ui.timeline.folds import Folds
+from ui.timeline.looks import spoken_row
+from ui.timeline.pages import Pages, Rows, first_row
+
+WORDS_LIMIT = 64 * 1024
+ALWAYS_SHOWN = frozenset({"run", "person", "reply", "question", "interrupted", "end"})
+STEP_ROLE = Qt.ItemDataRole.UserRole + 1
+DRAFT_ROLE = Qt.ItemDataRole.UserRole + 2
+
+WORDS_KEPT = 64
+OPENING_ROWS = 20  # what the person said stands before the header of the run that it began
+AXIS_START = 20 * SECOND
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+
+
+class TimelineModel(QAbstractTableModel):
+    """A *row* is a step's number in its session; a *place* is where it stands in this model, folded rows left out."""
+
+    grew = Signal(int)
+    """Rows that came at the end and are not folded away."""
+    settled = Signal(int)
+    """The row of the finished reply that stands where its draft was."""
+
+    def __init__(self, rows: Rows, clock: Clock = now, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows = rows
+        self._clock = clock
+        self._start("", 0)
+
+    def _start(self, session: str, count: int) -> None:
+        self.session = session
+        self._count = count
+        self._pages = Pages(self._rows, session)
+        self._folds = Folds()
+        self._folded: set[int] = set()
+        self._headers: dict[int, int] = {}
+        self._words: dict[int, str] = {}
+        self._draft: str | None = None
+
+    # what is shown
+
+    def open(self, session: str, count: int) -> None:
+        """Show another session, or the same one afresh."""
+        self.beginResetModel()
+        self._start(session, count)
+        self.endResetModel()
+
+    def apply(self, changes: Sequence[Step]) -> None:
+        """Bring the rows up to date: known rows change, rows at the end are new, a reply takes its draft's place."""
+        latest = {step.row: step for step in changes}
+        rows = sorted(latest)
+        for row in rows:
+            self._pages.put(latest[row])
+            if row < self._count and (place := self._folds.place(row)) is not None:
+                self._changed(place)
+        if rows and rows[-1] >= self._count:
+            shown = self._count - self._folds.hidden
+            self._append(rows[-1] + 1)
+            if more := self._count - self._folds.hidden - shown:
+                self.grew.emit(more)
+
+    def draft(self, text: str) -> None:
+        """The reply as far as it has come: one more row at the end while it lasts."""
+        if self._draft is not None:
+            self._draft = text
+            self._changed(self.rowCount() - 1)
+        elif self.session:
+            place = self.rowCount()
+            self.beginInsertRows(QModelIndex(), place, place)
+            self._draft = text
+            self.endInsertRows()
+
+    def end_draft(self) -> None:
+        """No reply is being streamed. Apply the finished reply first and its row stays where the draft was."""
+        if self._draft is None:
+            return
+        place = self.rowCount() - 1
+        self.beginRemoveRows(QModelIndex(), place, place)
+        self._draft = None
+        self.endRemoveRows()
+
+    # reading
+
+    @property
+    def count(self) -> int:
+        """Rows of the session, folded ones too."""
+        return self._count
+
+    def step(self, place: int) -> Step | None:
+        """The step at a place; None for the draft."""
+        row = self._folds.row(place)
+        return self._pages.step(row) if 0 <= row < self._count else None
+
+    def step_of_row(self, row: int) -> Step | None:
+        return self._pages.step(row) if 0 <= row < self._count else None
+
+    def place(self, row: int) -> int | None:
+        """Where a row stands; None while it is folded away."""
+        return self._folds.place(row) if 0 <= row < self._count else None
+
+    def is_draft(self, place: int) -> bool:
+        return self._draft is not None and place == self.rowCount() - 1
+
+    def words(self, place: int) -> str:
+        """The whole text of a row of words, as far as the flow shows it."""
+        if self.is_draft(place):
+            return self._draft or ""
+        step = self.step(place)
+        if step is None:
+            return ""
+        if step.row not in self._words:
+            self._words[step.row] = self._rows.words(self.session, step.first, "text", WORDS_LIMIT + 1)
+            if len(self._words) > WORDS_KEPT:
+                del self._words[next(iter(self._words))]
+        return self._words[step.row]
+
+    def header(self, run: int) -> Step | None:
+        """The header row of a run."""
+        if run not in self._headers:
+            first = self.first_row(run)
+            opening = map(self._pages.peek, range(first, min(first + OPENING_ROWS, self._count)))
+            found = next((step for step in opening if step and step.kind == "run"), None)
+            if found and found.run == run:
+                self._headers[run] = found.row
+        row_or_none = self._headers.get(run)
+        return None if row_or_none is None else self._pages.step(row_or_none)
+
+    def axis(self, run: int) -> tuple[int, int]:
+        """When a run began and ended: the axis its bars share. While it goes on the axis grows in few, large steps."""
+        header = self.header(run)
+        if header is None:
+            return 0, 0
+        if header.ended:
+            return header.began, header.ended
+        length = AXIS_START
+        while length < self._clock() - header.began:
+            length = length * 3 // 2
+        return header.began, header.began + length
+
+    def lasted(self, step: Step) -> int:
+        """How long a step took, or takes until now."""
+        if step.status in OPEN and not step.ended:
+            return max(0, self._clock() - step.began)
+        return max(0, step.ended - step.began)
+
+    def first_row(self, run: int) -> int:
+        """The first row of a run, or where it would stand."""
+        return first_row(run, self._count, self._run_of)
+
+    # folding
+
+    def is_folded(self, run: int) -> bool:
+        return run in self._folded
+
+    def toggle(self, run: int) -> None:
+        """Fold a run's work away, or show it again; what was said, and its end, stay."""
+        if run in self._folded:
+            self._folded.discard(run)
+            for first, end in reversed(self._folds.between(self.first_row(run), self.first_row(run + 1))):
+                place = first - self._hidden_before(first)
+                self.beginInsertRows(QModelIndex(), place, place + end - first - 1)
+                self._folds.show(first, end)
+                self.endInsertRows()
+        elif header := self.header(run):
+            self._folded.add(run)
+            first, end = self._work_of(header)
+            if first < end:
+                place = first - self._hidden_before(first)
+                self.beginRemoveRows(QModelIndex(), place, place + end - first - 1)
+                self._folds.hide(first, end)
+                self.endRemoveRows()
+        if (header := self.header(run)) and (place_of := self.place(header.row)) is not None:
+            self._changed(place_of)
+
+    def _work_of(self, header: Step) -> tuple[int, int]:
+        """The rows between a run's header and its answer."""
+        first, end = header.row + 1, self.first_row(header.run + 1)
+        for kinds in ({"end"}, {"interrupted", "question"}, {"reply"}):
+            last = self._pages.peek(end - 1) if end > first else None
+            if last and last.kind in kinds:
+                end -= 1
+        return first, end
+
+    def _hidden_before(self, row: int) -> int:
+        return sum(end - first for first, end in self._folds.between(0, row))
+
+    # growing
+
+    def _append(self, end: int) -> None:
+        """Take in the rows up to `end`, in stretches that are all shown or all folded away."""
+        edges = [row for row in range(self._count + 1, end) if self._turns(row)]
+        for first, last in pairwise([self._count, *edges, end]):
+            if self._stretch(first):
+                self._count = last
+                self._folds.hide(first, last)
+            elif self._adopts(first):
+                self._draft = None
+                self._count = last
+                self.settled.emit(first)
+                self._changed(self.rowCount() - 1)
+            else:
+                place = self._count - self._folds.hidden
+                self.beginInsertRows(QModelIndex(), place, place + last - first - 1)
+                self._count = last
+                self.endInsertRows()
+
+    def _turns(self, row: int) -> bool:
+        """Does something else begin here?"""
+        return self._stretch(row) != self._stretch(row - 1) or self._adopts(row) or self._adopts(row - 1)
+
+    def _stretch(self, row: int) -> bool:
+        """Is this new row folded away?"""
+        if not self._folded:
+            return False
+        step = self._pages.step(row)
+        return step is not None and step.run in self._folded and step.kind not in ALWAYS_SHOWN
+
+    def _adopts(self, row: int) -> bool:
+        """Is this new row the reply whose draft is on screen?"""
+        if self._draft is None:
+            return False
+        step = self._pages.step(row)
+        return step is not None and step.kind == "reply"
+
+    def _run_of(self, row: int) -> int:
+        step = self._pages.peek(row)
+        return step.run if step else 0
+
+    def _changed(self, place: int) -> None:
+        index = self.index(place, 0)
+        self.dataChanged.emit(index, index)
+
+    # Qt
+
+    def rowCount(self, parent: AnyIndex = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
+        return 0 if parent.isValid() else self._count - self._folds.hidden + (self._draft is not None)
+
+    def columnCount(self, parent: AnyIndex = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
+        return 0 if parent.isValid() else 1
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        place = index.row()
+        if role == STEP_ROLE:
+            return self.step(place)
+        if role == DRAFT_ROLE:
+            return self.is_draft(place)
+        if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole}:
+            if self.is_draft(place):
+                return self.tr("Replying")
+            step = self.step(place)
+            return spoken_row(step, self.lasted(step)) if step else ""
+        return None

@@ -1,0 +1,207 @@
+"""The chosen step: what it did and why, its output, and its entries as they are stored."""
+
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QFormLayout,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QScrollArea,
+    QStackedWidget,
+    QTabBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.domain.clock import Clock, now
+from core.domain.steps import OPEN, Step
+from ui.icons import icon, pixmap
+from ui.theme import Look
+from ui.timeline.described import Described, describe
+from ui.timeline.looks import kind_look
+from ui.timeline.output import FittedWords, OutputTab, WordsView
+from ui.timeline.pages import Rows
+from ui.visible import visible
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.words import hairline, label, surface
+
+WIDTH: Final = 384
+NAME_WIDTH: Final = 92
+BLOCK_LIMIT: Final = 4_000
+HEAD_LINES: Final = 12
+RAW_LIMIT: Final = 256 * 1024
+
+
+class StepPane(QFrame):
+    """`show_step` fills it; `folded` says that the person wants it out of the way."""
+
+    folded = Signal()
+
+    def __init__(self, look: Look, rows: Rows, *, clock: Clock = now, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look, self._rows, self._clock = look, rows, clock
+        self._session, self._step = "", Step(0, "tool", "done", 0)
+        self.setObjectName("step")
+        self.setProperty("surface", "panel")
+        self.setMinimumWidth(280)
+        self._build()
+        self.clear()
+
+    def _build(self) -> None:
+        look = self._look
+        self._icon = QLabel()
+        self._title = ElidedLabel("", look.fonts.bold, name="step.title")
+        self._fold = QToolButton()
+        self._fold.setObjectName("step.fold")
+        self._fold.setIcon(icon("panel-right-close", look.theme.second))
+        self._fold.setToolTip(self.tr("Hide this pane (Q)"))
+        self._fold.setAccessibleName(self.tr("Hide this pane"))
+        self._fold.clicked.connect(self.folded)
+        upper = QHBoxLayout()
+        upper.setContentsMargins(16, 6, 10, 6)
+        upper.setSpacing(10)
+        for part in (self._icon, self._title, self._fold):
+            upper.addWidget(part)
+        self._tabs = QTabBar()
+        self._tabs.setObjectName("step.tabs")
+        self._tabs.setAccessibleName(self.tr("Parts of the step"))
+        self._tabs.setDrawBase(False)
+        self._tabs.setExpanding(False)
+        self._tabs.setFont(look.fonts.strong)
+        for name in (self.tr("Summary"), self.tr("Output"), self.tr("Raw")):
+            self._tabs.addTab(name)
+        self._summary = QScrollArea()
+        self._summary.setObjectName("step.summary")
+        self._summary.setWidgetResizable(True)
+        self._summary.setFrameShape(QFrame.Shape.NoFrame)
+        self._summary.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._output = OutputTab(look, self._rows)
+        self._raw = WordsView(look, "step.raw")
+        self._raw.setAccessibleName(self.tr("Entries of the journal"))
+        self._stack = QStackedWidget()
+        around_raw = QWidget()
+        QVBoxLayout(around_raw).addWidget(self._raw)
+        for page in (self._summary, self._output, around_raw):
+            self._stack.addWidget(page)
+        self._tabs.currentChanged.connect(self._stack.setCurrentIndex)
+        tabs = QHBoxLayout()
+        tabs.setContentsMargins(8, 0, 8, 0)
+        tabs.addWidget(self._tabs)
+        tabs.addStretch(1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        for row in (upper, tabs):
+            layout.addLayout(row)
+            layout.addWidget(hairline())
+        layout.addWidget(self._stack, 1)
+
+    def show_step(self, session: str, step: Step) -> None:
+        """Show a step; the open tab stays open."""
+        self._session, self._step = session, step
+        look = kind_look(step.kind)
+        colour = self._look.theme.colour(look.token)
+        self._icon.setPixmap(pixmap(look.icon, colour, self._look.size(16), self.devicePixelRatioF()))
+        going = step.status in OPEN and not step.ended
+        lasted = (self._clock() if going else step.ended) - step.began
+        told = describe(self._rows, session, step, max(0, lasted))
+        self._title.show_text(visible(told.title))
+        head = self._output.show_source(session, told.output)
+        self._raw.show_words(told.raw[:RAW_LIMIT])
+        self._tabs.setTabVisible(1, told.output is not None)
+        for tab in (0, 2):
+            self._tabs.setTabVisible(tab, True)
+        self._show_summary(self._summarise(told, head))
+
+    def update_step(self, step: Step) -> None:
+        """The step that is shown has changed."""
+        if self._session and step.row == self._step.row:
+            self.show_step(self._session, step)
+
+    def clear(self) -> None:
+        """No step is chosen."""
+        self._session = ""
+        self._icon.clear()
+        self._title.show_text(self.tr("No step chosen"))
+        for tab in range(self._tabs.count()):
+            self._tabs.setTabVisible(tab, tab == 0)
+        self._tabs.setCurrentIndex(0)
+        hint = self.tr("Choose a row to see what was done, why, and what came of it.")
+        page, layout = self._page()
+        layout.addWidget(label(hint, self._look.fonts.second, "second", wrap=True))
+        layout.addStretch(1)
+        self._show_summary(page)
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self._title.setFont(look.fonts.bold)
+        self._tabs.setFont(look.fonts.strong)
+        self._fold.setIcon(icon("panel-right-close", look.theme.second))
+        self._output.restyle(look)
+        self._raw.setFont(look.fonts.mono)
+        if self._session:
+            self.show_step(self._session, self._step)
+        else:
+            self.clear()
+
+    # parts of the summary
+
+    def _summarise(self, told: Described, head: str) -> QWidget:
+        page, layout = self._page()
+        if told.block:
+            layout.addWidget(self._well(told.block[:BLOCK_LIMIT], "step.block"))
+            layout.addWidget(hairline())
+        facts = QFormLayout()
+        facts.setHorizontalSpacing(8)
+        facts.setVerticalSpacing(5)
+        facts.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
+        facts.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        for name, said in told.facts:
+            caption = label(name, self._look.fonts.second, "second")
+            caption.setFixedWidth(self._look.size(NAME_WIDTH))
+            facts.addRow(caption, self._words(said))
+        layout.addLayout(facts)
+        if head.strip():
+            layout.addWidget(hairline())
+            layout.addWidget(label(self.tr("Output"), self._look.fonts.label, "second"))
+            lines = head.split("\n")
+            shown = "\n".join(lines[:HEAD_LINES])[:BLOCK_LIMIT]
+            more = len(lines) > HEAD_LINES or len(shown) < len("\n".join(lines[:HEAD_LINES]))
+            layout.addWidget(self._well(shown + ("\n…" if more else ""), "step.head"))
+        layout.addStretch(1)
+        return page
+
+    def _show_summary(self, page: QWidget) -> None:
+        self._summary.setWidget(page)
+        page.setAutoFillBackground(False)  # the scroll area fills it with another ground than the pane's
+
+    def _page(self) -> tuple[QWidget, QVBoxLayout]:
+        page = QWidget()
+        layout = QVBoxLayout(page)
+        layout.setContentsMargins(16, 14, 16, 14)
+        layout.setSpacing(12)
+        return page, layout
+
+    def _well(self, text: str, name: str) -> QFrame:
+        frame = surface("well")
+        layout = QVBoxLayout(frame)
+        layout.setContentsMargins(10, 8, 10, 8)
+        layout.addWidget(FittedWords(self._look, text, name))
+        return frame
+
+    def _words(self, text: str, name: str = "") -> FittedWords:
+        said = FittedWords(self._look, text, name)
+        said.setFont(self._look.fonts.second)
+        return said
+
+    # Qt
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Q and not event.modifiers():
+            self.folded.emit()
+        else:
+            super().keyPressEvent(event)

@@ -1,0 +1,363 @@
+"""The list of a run's steps: live, still while it is read, and as quick for a million rows as for ten."""
+
+from typing import Final
+
+from PySide6.QtCore import QModelIndex, QPoint, QRect, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QAbstractSlider, QHeaderView, QScrollBar, QTableView, QWidget
+
+from core.domain.steps import OPEN
+from ui.theme import Look
+from ui.timeline.looks import kind_look
+from ui.timeline.model import TimelineModel
+from ui.timeline.replies import DRAFT, Replies
+from ui.timeline.rows import RowPainter
+
+TICK_MS: Final = 1_000
+AT_TAIL: Final = 4
+PASSES: Final = 4
+
+
+class QuietBar(QScrollBar):
+    """A scroll bar that keeps its place, so that no text is laid out anew, and shows itself when it can scroll."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self.maximum() > self.minimum():
+            super().paintEvent(event)
+
+
+class TimelineView(QTableView):
+    """Rows get their height when they come near the screen. At the tail it follows; anywhere else it holds still."""
+
+    chosen = Signal(object)
+    """The step a person looks at."""
+    opened = Signal(object)
+    """The step a person wants to see more of."""
+    news = Signal(int)
+    """Rows that came since the tail was left."""
+    link = Signal(str)
+
+    def __init__(self, model: TimelineModel, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._rows = model
+        self._painter = RowPainter(model, look, self)
+        self._ground = look.theme.background
+        self._replies = Replies(self.viewport(), look, self.link.emit)
+        self._following = True
+        self._settling = self._due = False
+        self._unseen = 0
+        self._soon = QTimer(self, interval=0, singleShot=True)
+        self._soon.timeout.connect(self.settle)
+        self._tick = QTimer(self, interval=TICK_MS)
+        self._tick.timeout.connect(self._count_on)
+        self._dress()
+        self.setItemDelegate(self._painter)
+        self.setModel(model)
+        self._listen(model)
+
+    def _dress(self) -> None:
+        self.setObjectName("timeline.steps")
+        self.setAccessibleName(self.tr("Steps"))
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setAutoScroll(False)
+        self.setTabKeyNavigation(False)
+        self.setCornerButtonEnabled(False)
+        self.setMouseTracking(False)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBar(QuietBar(self))
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        # We paint every pixel, so scrolling moves the picture and paints the new strip only.
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.horizontalHeader().hide()
+        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        header = self.verticalHeader()
+        header.hide()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        header.setMinimumSectionSize(8)
+        header.setDefaultSectionSize(self._painter.heights.work)
+        self.verticalScrollBar().setSingleStep(self._painter.heights.work)
+
+    def _listen(self, model: TimelineModel) -> None:
+        model.modelReset.connect(self._begin)
+        model.dataChanged.connect(self._change)
+        model.rowsInserted.connect(self._mark)
+        model.rowsRemoved.connect(self._mark)
+        model.grew.connect(self._count_news)
+        model.settled.connect(self._replies.settle)
+        self.clicked.connect(self._click)
+        self.selectionModel().currentChanged.connect(self._choose)
+
+    # what it does
+
+    @property
+    def following(self) -> bool:
+        return self._following
+
+    @property
+    def replies(self) -> Replies:
+        return self._replies
+
+    def restyle(self, look: Look) -> None:
+        """Another look; what is read stays in place."""
+        self._painter.restyle(look)
+        self._ground = look.theme.background
+        self._replies.restyle(look)
+        self.verticalHeader().setDefaultSectionSize(self._painter.heights.work)
+        self._mark()
+
+    def follow(self) -> None:
+        """Go to the latest row and stay with it."""
+        self._following = True
+        self._tell_news(0)
+        self.settle()
+
+    def select(self, place: int) -> None:
+        """Look at a row, and bring it on screen."""
+        if 0 <= place < self._rows.rowCount():
+            self.setCurrentIndex(self._rows.index(place, 0))
+            self.reveal(place)
+
+    def select_row(self, row: int) -> None:
+        """Look at a row of the session; a folded run opens for it."""
+        step = self._rows.step_of_row(row)
+        if step and self._rows.place(row) is None:
+            self._rows.toggle(step.run)
+        if (place := self._rows.place(row)) is not None:
+            self.select(place)
+
+    def reveal(self, place: int) -> None:
+        """Bring a row on screen; heights found on the way may move it, so look twice."""
+        for _ in range(2):
+            self.scrollTo(self._rows.index(place, 0), QAbstractItemView.ScrollHint.EnsureVisible)
+            self.settle()
+
+    def step_run(self, by: int) -> None:
+        """Go to the header of the previous (-1) or next (1) run."""
+        step = self._rows.step(self.currentIndex().row()) if self.currentIndex().isValid() else None
+        if step is None:
+            step = self._rows.step_of_row(self._rows.count - 1)
+        if step is None:
+            return
+        header = self._rows.header(step.run)
+        if by > 0:
+            neighbour = self._rows.step_of_row(self._rows.first_row(step.run + 1))
+            header = self._rows.header(neighbour.run) if neighbour else None
+        elif header and header.row >= step.row:
+            neighbour = self._rows.step_of_row(self._rows.first_row(step.run) - 1)
+            header = self._rows.header(neighbour.run) if neighbour else None
+        if header:
+            self.select_row(header.row)
+
+    def toggle(self, place: int) -> None:
+        """Fold or unfold the run whose header stands here; the header stays where it is."""
+        step = self._rows.step(place)
+        if step and step.kind == "run":
+            self._following = False
+            self._rows.toggle(step.run)
+            self.settle()
+            self._note_tail()
+
+    # heights
+
+    def settle(self) -> None:
+        """Give the rows near the screen their heights, hold what is read in place, put replies where they belong."""
+        if self._settling:
+            return
+        self._settling = True
+        self._soon.stop()
+        self._due = False
+        try:
+            for _ in range(PASSES):
+                if not self._measure():
+                    break
+            self._place_replies()
+        finally:
+            self._settling = False
+
+    def _measure(self) -> bool:
+        """One pass over the rows near the screen; True where a height was wrong."""
+        count, height = self._rows.rowCount(), self.viewport().height()
+        if not count or not height:
+            return False
+        if self._following:
+            changed = self._size_rows(count - 1, -1, -1, 2 * height)[0]
+            if changed:
+                self.updateGeometries()
+                self.viewport().update()
+            bar = self.verticalScrollBar()
+            if bar.value() != bar.maximum():
+                bar.setValue(bar.maximum())
+            return changed
+        top = self.rowAt(0)
+        if top < 0:
+            top = count - 1
+        offset = self.rowViewportPosition(top)
+        anchor = top if offset == 0 or top + 1 >= count or offset + self.rowHeight(top) >= height else top + 1
+        above, grown_above = self._size_rows(anchor - 1, -1, -1, height)
+        below, _ = self._size_rows(anchor, count, 1, 2 * height)
+        if above or below:
+            self.updateGeometries()
+            self.viewport().update()
+        if grown_above:
+            bar = self.verticalScrollBar()
+            bar.setValue(bar.value() + grown_above)
+        return above or below
+
+    def _size_rows(self, place: int, end: int, by: int, room: int) -> tuple[bool, int]:
+        """Correct heights from `place` on until `room` is filled; was any wrong, and by how much in all."""
+        header, width = self.verticalHeader(), self.viewport().width()
+        changed, grown = False, 0
+        blocked = header.blockSignals(True)  # the geometry is brought up to date once, at the end of the pass
+        while place != end and room > 0:
+            height, had = self._height(place, width), header.sectionSize(place)
+            if height != had:
+                header.resizeSection(place, height)
+                changed, grown = True, grown + height - had
+            room -= height
+            place += by
+        header.blockSignals(blocked)
+        return changed, grown
+
+    def _height(self, place: int, width: int) -> int:
+        heights = self._painter.heights
+        step = self._rows.step(place)
+        if step is None and not self._rows.is_draft(place):
+            return heights.work
+        if step is None or kind_look(step.kind).shape == "reply":
+            row = step.row if step else DRAFT
+            text = self._replies.height(row, self._painter.columns(width).text_width, lambda: self._rows.words(place))
+            return text + heights.reply_above + heights.reply_below
+        return self._painter.height(step, width)
+
+    def _place_replies(self) -> None:
+        """Text widgets for the replies near the screen, and the clock for rows that are still going."""
+        boxes: dict[int, QRect] = {}
+        going = False
+        count, height = self._rows.rowCount(), self.viewport().height()
+        place = self.rowAt(0)
+        if place >= 0:
+            columns, heights = self._painter.columns(self.viewport().width()), self._painter.heights
+            y = self.rowViewportPosition(place)
+            while place < count and y < height:
+                step, tall = self._rows.step(place), self.rowHeight(place)
+                if step is None or kind_look(step.kind).shape == "reply":
+                    row = step.row if step else DRAFT
+                    if row in self._replies.shown:
+                        inner = tall - heights.reply_above - heights.reply_below
+                        boxes[row] = QRect(columns.text, y + heights.reply_above, columns.text_width, inner)
+                elif step.status in OPEN and not step.ended:
+                    going = True
+                y += tall
+                place += 1
+        self._replies.place(boxes)
+        if going != self._tick.isActive():
+            self._tick.start() if going else self._tick.stop()
+
+    def _count_on(self) -> None:
+        if self.isVisible():
+            self.viewport().update()
+
+    # what happens
+
+    def _begin(self) -> None:
+        self._replies.clear()
+        self._following = True
+        self._tell_news(0)
+        self._mark()
+
+    def _mark(self) -> None:
+        self._due = True
+        self._soon.start()
+
+    def _change(self, first: QModelIndex, last: QModelIndex) -> None:
+        for place in range(first.row(), last.row() + 1):
+            if self._rows.is_draft(place):
+                self._replies.change(DRAFT)
+        self._mark()
+
+    def _count_news(self, rows: int) -> None:
+        if not self._following:
+            self._tell_news(self._unseen + rows)
+
+    def _tell_news(self, rows: int) -> None:
+        if rows != self._unseen:
+            self._unseen = rows
+            self.news.emit(rows)
+
+    def _note_tail(self) -> None:
+        bar = self.verticalScrollBar()
+        self._following = bar.value() >= bar.maximum() - AT_TAIL
+        if self._following:
+            self._tell_news(0)
+
+    def _click(self, index: QModelIndex) -> None:
+        self.toggle(index.row())
+
+    def _choose(self, index: QModelIndex) -> None:
+        if index.isValid() and (step := self._rows.step(index.row())):
+            self.chosen.emit(step)
+
+    def _open(self, place: int) -> None:
+        step = self._rows.step(place)
+        if step and step.kind == "run":
+            self.toggle(place)
+        elif step:
+            self.opened.emit(step)
+
+    # Qt
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        super().scrollContentsBy(dx, dy)
+        if not self._settling:
+            self._note_tail()
+            self.settle()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        following = self._following
+        super().resizeEvent(event)
+        self._following = following
+        self.settle()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._due:
+            self.settle()
+        ground = QPainter(self.viewport())
+        ground.fillRect(event.rect(), self._ground)
+        ground.end()
+        super().paintEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        keys, place, last = Qt.Key, self.currentIndex().row(), self._rows.rowCount() - 1
+        if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            event.ignore()
+            return
+        match event.key():
+            case keys.Key_J | keys.Key_Down:
+                self.select(min(place + 1, last) if place >= 0 else self._first_on_screen())
+            case keys.Key_K | keys.Key_Up:
+                self.select(max(place - 1, 0) if place >= 0 else self._first_on_screen())
+            case keys.Key_Home:
+                self.select(0)
+            case keys.Key_End:
+                self.select(last)
+                self.follow()
+            case keys.Key_PageDown:
+                self.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderPageStepAdd)
+            case keys.Key_PageUp:
+                self.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderPageStepSub)
+            case keys.Key_Return | keys.Key_Enter:
+                self._open(place)
+            case keys.Key_BracketLeft:
+                self.step_run(-1)
+            case keys.Key_BracketRight:
+                self.step_run(1)
+            case _:
+                event.ignore()
+
+    def _first_on_screen(self) -> int:
+        return max(0, self.indexAt(QPoint(1, 1)).row())

@@ -1,0 +1,124 @@
+"""Push buttons with an icon and the key that does the same, drawn beside the words."""
+
+from typing import Final
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QPushButton, QStyle, QStyleOptionButton, QStylePainter, QWidget
+
+from ui.icons import pixmap
+from ui.theme import Look, blend
+
+ICON: Final = 16
+GAP: Final = 8
+PAD: Final = 11
+CHIP_PAD: Final = 5
+
+
+class Button(QPushButton):
+    """`tone` is primary, quiet, stop or nothing; `hint` names the key."""
+
+    def __init__(
+        self,
+        look: Look,
+        text: str,
+        *,
+        name: str,
+        tone: str = "",
+        icon: str = "",
+        hint: str = "",
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(text, parent)
+        self._look, self._tone, self._icon, self._hint = look, tone, icon, hint
+        self.setObjectName(name)
+        self.setAccessibleName(text)
+        self.setAutoDefault(False)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        if tone:
+            self.setProperty("tone", tone)
+        if hint:
+            self.setAccessibleDescription(self.tr("Key: {}").format(hint))
+        self.setFont(look.fonts.strong)
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.setFont(look.fonts.strong)
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        height = max(28, QFontMetrics(self._look.fonts.strong).height() + 12)
+        return QSize(round(self._content_width()) + 2 * PAD, height)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QStylePainter(self)
+        option = QStyleOptionButton()
+        self.initStyleOption(option)
+        option.text = ""
+        if not option.state & QStyle.StateFlag.State_KeyboardFocusChange:
+            # The ring is for those who came by keyboard; after a click it would only be noise.
+            option.state &= ~QStyle.StateFlag.State_HasFocus
+        painter.drawControl(QStyle.ControlElement.CE_PushButton, option)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._paint_content(painter)
+
+    def _paint_content(self, painter: QPainter) -> None:
+        look, ink = self._look, self._ink()
+        left = (self.width() - self._content_width()) / 2
+        middle = self.height() / 2
+        if self._icon:
+            size = look.size(ICON)
+            drawn = pixmap(self._icon, ink, size, self.devicePixelRatioF())
+            painter.drawPixmap(QPointF(round(left), round(middle - size / 2)), drawn)
+            left += size + (GAP if self.text() else 0)
+        if self.text():
+            width = QFontMetrics(look.fonts.strong).horizontalAdvance(self.text())
+            painter.setFont(look.fonts.strong)
+            painter.setPen(ink)
+            place = QRectF(left, 0, width + 1, self.height())
+            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
+            left += width + GAP
+        if self._hint:
+            self._paint_hint(painter, left, middle, ink)
+
+    def _paint_hint(self, painter: QPainter, left: float, middle: float, ink: QColor) -> None:
+        font = self._look.fonts.caption
+        metrics = QFontMetrics(font)
+        height = metrics.height() + 3
+        chip = QRectF(
+            round(left) + 0.5, round(middle - height / 2) + 0.5, metrics.horizontalAdvance(self._hint) + 10, height
+        )
+        painter.setPen(QPen(blend(ink, self._fill(), 0.35), 1))
+        painter.drawRoundedRect(chip, 4, 4)
+        painter.setFont(font)
+        painter.setPen(ink)
+        painter.drawText(chip, Qt.AlignmentFlag.AlignCenter, self._hint)
+
+    def _content_width(self) -> float:
+        fonts = self._look.fonts
+        parts = []
+        if self._icon:
+            parts.append(self._look.size(ICON))
+        if self.text():
+            parts.append(QFontMetrics(fonts.strong).horizontalAdvance(self.text()))
+        if self._hint:
+            parts.append(QFontMetrics(fonts.caption).horizontalAdvance(self._hint) + 2 * CHIP_PAD)
+        return sum(parts) + GAP * (len(parts) - 1)
+
+    def _ink(self) -> QColor:
+        theme = self._look.theme
+        if not self.isEnabled():
+            return theme.third
+        inks = {"primary": theme.on_accent, "quiet": theme.second, "stop": theme.failed}
+        return inks.get(self._tone, theme.text)
+
+    def _fill(self) -> QColor:
+        theme = self._look.theme
+        if not self.isEnabled():
+            return theme.panel
+        fills = {"primary": theme.accent, "quiet": theme.panel}
+        return fills.get(self._tone, theme.raised)

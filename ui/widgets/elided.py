@@ -1,0 +1,40 @@
+"""A label that cuts its one line to the room it has; screen readers still get the whole."""
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+
+from ui.widgets.paint import draw_line
+
+
+class ElidedLabel(QLabel):
+    """Plain text on one line, in the colour the style sheet gives it."""
+
+    def __init__(
+        self, text: str, font: QFont, tone: str = "", *, name: str = "", parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName(name)
+        self.setFont(font)
+        if tone:
+            self.setProperty("tone", tone)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._line = ""
+        self.show_text(text)
+
+    def show_text(self, text: str) -> None:
+        self._line = " ".join(text.split())
+        self.setAccessibleName(self._line)
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        metrics = QFontMetrics(self.font())
+        return QSize(metrics.horizontalAdvance(self._line), metrics.height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(24, QFontMetrics(self.font()).height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        ink = self.palette().color(self.foregroundRole())
+        draw_line(QPainter(self), self.contentsRect(), self._line, self.font(), ink)
