@@ -116,7 +116,8 @@ class Desktop(QObject):
         self._window.leaving.connect(leaving.set)
         wishes = None
         try:
-            await asyncio.wrap_future(self._engine.ready)
+            for note in await asyncio.wrap_future(self._engine.ready):
+                self._window.tell(note)
             if self._reader is None:
                 self._open_reader()
             wishes = Wishes(self._window, self._engine, self._start_demo)

@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from core.domain.problems import Trouble
 from ui.feed import Feed
 
 if TYPE_CHECKING:
@@ -20,11 +21,11 @@ class EngineThread:
     """Started after the first paint: only this thread imports what is heavy.
 
     Attributes:
-        ready: resolved when the engine can be asked, or with the Problem that keeps it from that.
+        ready: what to tell of the data, once the engine can be asked; or with the Problem that keeps it from that.
     """
 
     def __init__(self, folder: Path, feed: Feed, show_window: Callable[[], None]) -> None:
-        self.ready: Future[None] = Future()
+        self.ready: Future[tuple[Trouble, ...]] = Future()
         self._folder = folder
         self._feed = feed
         self._show_window = show_window
@@ -94,7 +95,8 @@ class EngineThread:
         try:
             if can_serve():
                 await owner.serve()
-            self.ready.set_result(None)
+            self.ready.set_result(services.notes)
+            await services.engine.back_up_daily()
             await self._closing.wait()
         finally:
             await owner.close()

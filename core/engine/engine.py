@@ -11,7 +11,9 @@ from core.domain.sessions import SessionRow
 from core.domain.steps import Step, line
 from core.engine.drafts import Draft, Drafts
 from core.engine.runs import Runs, Settle
+from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact
 from core.store.journal import Forget, Journal, Listener
+from core.store.opening import Opened
 from core.store.reader import Reader
 from core.store.search import Hit
 from core.workspace.paths import workspace
@@ -20,8 +22,8 @@ from core.workspace.paths import workspace
 class Engine:
     """Lives on one loop; every method is called there."""
 
-    def __init__(self, path: Path, journal: Journal, reader: Reader, runs: Runs, drafts: Drafts) -> None:
-        self._path = path
+    def __init__(self, opened: Opened, journal: Journal, reader: Reader, runs: Runs, drafts: Drafts) -> None:
+        self._opened = opened
         self._journal = journal
         self._reader = reader
         self._runs = runs
@@ -85,7 +87,7 @@ class Engine:
         """Search everything that was said, on a connection of its own: a long search must not hold the runs."""
 
         def search() -> list[Hit]:
-            reader = Reader(self._path)
+            reader = Reader(self._opened.path, frozen=self._opened.frozen)
             try:
                 return reader.find(text, limit)
             finally:
@@ -107,6 +109,21 @@ class Engine:
     def steps(self, session: SessionRow) -> list[Step]:
         """Every row of a session."""
         return self._reader.steps(session.id, 0, session.rows)
+
+    async def back_up(self) -> Backup:
+        """A checked copy of the data, beside the writing."""
+        return await asyncio.to_thread(back_up, self._opened.path)
+
+    async def back_up_daily(self) -> None:
+        """Once a day of use."""
+        if self._opened.database:
+            await asyncio.to_thread(back_up_daily, self._opened.path)
+
+    async def compact(self) -> Compacted:
+        """The file as small as it can be; nothing is written meanwhile."""
+        if self._opened.database is None:
+            raise Problem("The data folder cannot be written.", "It was opened to look at.", "")
+        return await self._opened.database.do(compact, alone=True)
 
     def questions(self) -> list[tuple[SessionRow, Question]]:
         """The open questions, the oldest first."""
