@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unicodedata
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -133,9 +133,9 @@ def test_code_grows_without_being_parsed_again(look: Look) -> None:
     flow = Flow(document, look)
     took: list[float] = []
     for end in range(0, len(text), 23):
-        before = perf_counter()
+        before = process_time()
         flow.write(text[:end])
-        took.append(perf_counter() - before)
+        took.append(process_time() - before)
         if end % 7 == 0:
             assert document.toPlainText().rstrip() == written(text[:end], look).toPlainText().rstrip()
     flow.finish(text)
@@ -230,11 +230,11 @@ BOMBS = {
 @pytest.mark.parametrize("name", BOMBS)
 def test_no_text_freezes_the_window(look: Look, name: str) -> None:
     written("warm up", look)
-    before = perf_counter()
+    before = process_time()  # other people's work is on the same cores
     document = written(BOMBS[name], look)
     document.setTextWidth(760)
     assert document.size().height() > 0
-    assert perf_counter() - before < 4 * FROZEN_S  # other people's work is on the same two cores
+    assert process_time() - before < 2 * FROZEN_S
 
 
 @pytest.mark.parametrize(
