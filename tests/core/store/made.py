@@ -20,9 +20,24 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 START = 1_700_000_000_000_000
 
 ORDER = (
-    "person_spoke run_started request_sent retried request_sent reply_cut request_sent replied call_refused call_started"
-    " file_changed tool_returned question_asked run_interrupted run_resumed question_answered run_ended"
-).split()
+    "person_spoke",
+    "run_started",
+    "request_sent",
+    "retried",
+    "request_sent",
+    "reply_cut",
+    "request_sent",
+    "replied",
+    "call_refused",
+    "call_started",
+    "file_changed",
+    "tool_returned",
+    "question_asked",
+    "run_interrupted",
+    "run_resumed",
+    "question_answered",
+    "run_ended",
+)
 
 
 def examples(kind: str) -> list[dict[str, Any]]:
