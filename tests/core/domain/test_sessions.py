@@ -33,7 +33,7 @@ def lines(entries: list[Entry]) -> Iterator[tuple[Entry, SessionRow, Outline]]:
     row, outline = SessionRow("s"), Outline()
     for entry in entries:
         changed = fold(entry, outline)
-        row = fold_session(row, entry, changed, outline.rows)
+        row = fold_session(row, entry, changed, outline)
         yield entry, row, outline
 
 
@@ -44,7 +44,7 @@ def test_every_prefix_has_a_line_whose_totals_add_up(entries: list[Entry]) -> No
         if isinstance(entry.event, Replied):
             tokens += entry.event.usage.input + entry.event.usage.output
         assert row.status in STATES
-        assert (row.seq, row.steps, row.tokens) == (entry.seq, outline.rows, tokens)
+        assert (row.seq, row.rows, row.tokens) == (entry.seq, outline.rows, tokens)
         assert row.updated == entry.at and row.runs == entry.run
         assert row.waiting >= 0 and (row.waiting or row.status != "waiting")
 
