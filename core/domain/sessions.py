@@ -14,7 +14,7 @@ from core.domain.events import (
     RunStarted,
     SessionOpened,
 )
-from core.domain.steps import Step, line
+from core.domain.steps import Outline, Step, line
 
 ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed": "failed"}
 
@@ -23,7 +23,8 @@ ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed"
 class SessionRow:
     """`status` is waiting, running, done, failed, stopped, limit or interrupted.
 
-    `doing` is the object of the last step and `doing_kind` its kind.
+    `doing` is the object of the last step and `doing_kind` its kind. `steps` are what a person counts, `rows` what is
+    painted.
     """
 
     id: str
@@ -40,15 +41,17 @@ class SessionRow:
     rounds: int = 0
     max_rounds: int = 0
     waiting: int = 0
+    rows: int = 0
     steps: int = 0
     tokens: int = 0
     cost: float = 0.0
 
 
-def fold_session(row: SessionRow, entry: Entry, changed: list[Step], steps: int) -> SessionRow:
-    """The line after `entry`, which changed these rows and left `steps` of them."""
+def fold_session(row: SessionRow, entry: Entry, changed: list[Step], outline: Outline) -> SessionRow:
+    """The line after `entry`, which changed these rows and left the outline so."""
     at = max(entry.at, row.updated)
-    row = replace(row, updated=at, seq=entry.seq, runs=max(row.runs, entry.run), steps=steps)
+    row = replace(row, updated=at, seq=entry.seq, runs=max(row.runs, entry.run))
+    row = replace(row, rows=outline.rows, steps=outline.numbers)
     if changed and changed[-1].kind not in {"run", "person"}:
         row = replace(row, doing_kind=changed[-1].kind, doing=changed[-1].object)
     match entry.event:

@@ -24,8 +24,9 @@ from core.engine.conversation import Conversation
 from core.engine.drafts import Drafts
 from core.engine.loop import Work, work
 from core.models.catalogue import model_for
-from core.store.journal import Journal, Told
+from core.store.journal import Journal
 from core.store.reader import Reader
+from core.store.told import Told
 
 Settle = Literal["", "again", "skip", "end"]  # what to do with calls that may have run
 SKIPPED = Text("[Journeyman ended while this call ran, so it may have had its effect. It was not run again.]")

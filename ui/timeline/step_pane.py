@@ -67,6 +67,7 @@ class StepPane(QFrame):
         for part in (self._icon, self._title, self._fold):
             upper.addWidget(part)
         self._tabs = QTabBar()
+        self._tabs.setUsesScrollButtons(False)
         self._tabs.setObjectName("step.tabs")
         self._tabs.setAccessibleName(self.tr("Parts of the step"))
         self._tabs.setDrawBase(False)

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from core.domain.events import CallStarted, PersonSpoke, Replied, RunEnded, RunStarted, Text, ToolReturned
 from core.store.database import Database
-from core.store.journal import Journal, Told
+from core.store.journal import Journal
 from core.store.reader import Reader
+from core.store.told import Told
 
 
 def test_facts_come_back_as_they_were(tmp_path: Path) -> None:
