@@ -62,7 +62,10 @@ def links(document: QTextDocument) -> list[str]:
 def formats(document: QTextDocument) -> list[QTextCharFormat]:
     found, block = [], document.begin()
     while block.isValid():
-        found += [fragment.fragment().charFormat() for fragment in block]
+        part = block.begin()
+        while not part.atEnd():
+            found.append(part.fragment().charFormat())
+            part += 1
         block = block.next()
     return found
 
