@@ -39,7 +39,7 @@ def page(qtbot: QtBot, look: Look, rows: ListedRows) -> RunPage:
     made.resize(800, 600)
     with qtbot.waitExposed(made):
         made.show()
-    made.show_session(replace(ROW, steps=len(rows.rows)))
+    made.show_session(replace(ROW, rows=len(rows.rows)))
     made.view.settle()
     return made
 
@@ -58,7 +58,7 @@ def test_the_header_says_how_the_session_stands(page: RunPage) -> None:
     facts = find(page, FactLine, "run.facts")
     assert facts.accessibleName() == "~/letters, qwen3-32b, 1m 48s, round 9 of 60, 48.2k tok"
     assert find(page, Pill, "run.status").accessibleName() == "Running"
-    page.show_session(replace(ROW, status="done", rounds=12, cost=0.08, steps=12))
+    page.show_session(replace(ROW, status="done", rounds=12, cost=0.08, rows=12, steps=12))
     assert facts.accessibleName() == "~/letters, qwen3-32b, 1m 48s, 12 rounds, 48.2k tok · $0.08"
     assert find(page, Pill, "run.status").accessibleName() == "Done"
 
@@ -69,9 +69,9 @@ def test_a_run_can_be_stopped_only_while_it_goes(page: RunPage, qtbot: QtBot) ->
     with qtbot.waitSignal(page.stop):
         click(button)
     for status in ("done", "failed", "stopped", "limit", "interrupted"):
-        page.show_session(replace(ROW, status=status, steps=12))
+        page.show_session(replace(ROW, status=status, rows=12, steps=12))
         assert not button.isVisible()
-    page.show_session(replace(ROW, status="waiting", steps=12))
+    page.show_session(replace(ROW, status="waiting", rows=12, steps=12))
     assert button.isVisible()
 
 
@@ -110,7 +110,7 @@ def test_an_interruption_asks_what_to_do(page: RunPage, rows: ListedRows, qtbot:
 
 def test_an_interruption_is_found_when_its_session_is_opened(page: RunPage, rows: ListedRows) -> None:
     rows.add("interrupted", "waiting", object="The program ended.", run=2, marks={"calls": 0})
-    page.show_session(replace(ROW, id="other", status="interrupted", steps=len(rows.rows)))
+    page.show_session(replace(ROW, id="other", status="interrupted", rows=len(rows.rows)))
     bar = find(page, QWidget, "interrupted")
     assert bar.isVisible() and not find(bar, QPushButton, "interrupted.skip").isVisible()
     assert find(bar, QPushButton, "interrupted.again").text() == "Go on"
