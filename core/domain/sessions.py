@@ -65,9 +65,10 @@ def fold_session(row: SessionRow, entry: Entry, changed: list[Step], outline: Ou
             return replace(row, tokens=row.tokens + usage.input + usage.output)
         case QuestionAsked():
             return replace(row, status="waiting", waiting=row.waiting + 1)
-        case QuestionAnswered() if row.status == "waiting":
+        case QuestionAnswered():
             left = max(0, row.waiting - 1)
-            return replace(row, status="waiting" if left else "running", waiting=left)
+            going_on = row.status == "waiting" and not left
+            return replace(row, status="running" if going_on else row.status, waiting=left)
         case RunInterrupted(calls=calls):
             return replace(row, status="waiting" if row.waiting and not calls else "interrupted")
         case RunResumed():

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import pytest
 from hypothesis import given
 
 from core.domain.events import (
@@ -69,7 +68,6 @@ def test_the_states_a_session_goes_through() -> None:
     assert status_after(OPENED, RunStarted("m"), ASKED, RunInterrupted("power"), RunResumed()) == ("waiting", 1)
 
 
-@pytest.mark.xfail(reason="fold_session counts an answer only while the session's state is waiting", strict=True)
 def test_an_answer_that_comes_while_the_run_is_interrupted_counts() -> None:
     interrupted = RunInterrupted("power", ("c2",))
     assert status_after(OPENED, RunStarted("m"), ASKED, interrupted, ANSWERED, RunResumed()) == ("running", 0)
