@@ -195,7 +195,6 @@ def test_a_draft_streams_and_becomes_the_reply_without_a_jump(show: Show, qtbot:
 
 def on_screen(view: TimelineView) -> QImage:
     """What the window shows, which is what was repainted and no more."""
-    QApplication.processEvents()
     return below_edge(view.screen().grabWindow(view.winId()).toImage().copy(view.viewport().geometry()))
 
 
@@ -205,7 +204,7 @@ def below_edge(picture: QImage) -> QImage:
 
 
 @pytest.mark.parametrize("away", [False, True])
-def test_what_is_repainted_is_enough(show: Show, away: bool) -> None:
+def test_what_is_repainted_is_enough(show: Show, qtbot: QtBot, away: bool) -> None:
     rows = talk(3)
     view = show(rows)
     model, bar = model_of(view), view.verticalScrollBar()
@@ -217,8 +216,8 @@ def test_what_is_repainted_is_enough(show: Show, away: bool) -> None:
         if away and end > 400:
             bar.setValue(bar.maximum() - 300 + end // 5)
         settle(view)
-        shown = on_screen(view)
-        assert shown == below_edge(view.viewport().grab().toImage()), end
+        meant = below_edge(view.viewport().grab().toImage())
+        qtbot.waitUntil(lambda meant=meant: on_screen(view) == meant)  # type: ignore[misc]  # the loop's picture
 
 
 def test_a_draft_that_comes_to_nothing_leaves_no_widget(show: Show) -> None:
