@@ -347,13 +347,11 @@ def test_a_loop_that_ended_does_not_end_the_writing(path: Path) -> None:
 
 
 def test_a_file_that_was_taken_away_is_not_written_to(path: Path) -> None:
-    async def work(journal: Journal, reader: Reader, _: Database) -> None:
-        name = await journal.open("/tmp", "t")
+    with journal_at(path) as (journal, _, _):
+        name = asyncio.run(journal.open("/tmp", "t"))
         path.rename(path.with_name("away"))
         with pytest.raises(Problem, match="removed while Journeyman was open"):
-            await journal.append(name, said("where to?"))
+            asyncio.run(journal.append(name, said("where to?")))
         assert not path.exists()
         path.with_name("away").rename(path)
-        assert (await journal.append(name, said("back"))).seq == 2
-
-    play(path, work)
+        assert asyncio.run(journal.append(name, said("back"))).seq == 2
