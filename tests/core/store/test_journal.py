@@ -24,8 +24,9 @@ from core.domain.events import (
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
 from core.store.database import Database
-from core.store.journal import Journal, Told
+from core.store.journal import Journal
 from core.store.reader import Reader
+from core.store.told import Told
 from tests.core.store.made import journal_at
 
 Work = Callable[[Journal, Reader, Database], Coroutine[Any, Any, None]]
