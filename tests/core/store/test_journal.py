@@ -180,7 +180,7 @@ def test_a_listener_that_fails_takes_nothing_from_the_others(path: Path) -> None
         reports: list[dict[str, Any]] = []
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: reports.append(context))
         told: list[Told] = []
-        forget = journal.listen(lambda each: 1 // 0)  # type: ignore[arg-type, return-value]
+        forget = journal.listen(lambda each: 1 // 0)  # type: ignore[arg-type]
         journal.listen(told.append)
         name = await journal.open("/tmp", "t")
         forget()
@@ -297,7 +297,7 @@ def test_open_questions_are_listed_until_they_are_answered(path: Path) -> None:
         asked = [QuestionAsked(Question(f"q{n}", "Which?"), f"c{n}") for n in range(3)]
         await journal.append(name, RunStarted("m"), *asked)
         await journal.append(name, QuestionAnswered("q1", "c1", Answer(text="this")))
-        assert [each[3]["question"]["id"] for each in reader.questions()] == ["q0", "q2"]
+        assert [question.id for _, question in reader.questions()] == ["q0", "q2"]
         await journal.append(name, RunEnded("stopped"))
         assert reader.questions() == []
 
