@@ -26,7 +26,7 @@ CLOSED = ("credentials.toml", "credentials")
 
 
 class Seatbelt:
-    """The kernel's own sandbox, the one that apps run in; protected names are closed also where they do not exist yet."""
+    """The kernel's own sandbox, the one that apps run in; what is protected is closed before it exists."""
 
     name = "sandbox-exec"
     level: Level = "verified"

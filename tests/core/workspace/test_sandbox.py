@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from tempfile import gettempdir
+from tempfile import TemporaryDirectory, gettempdir
 
 import pytest
 
@@ -397,19 +397,20 @@ print(os.getuid(), *[(proof.launcher, proof.works, proof.open) for proof in map(
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can become somebody else")
-def test_as_an_ordinary_user_too(tmp_path: Path) -> None:
+def test_as_an_ordinary_user_too() -> None:
     """The same proof, by the system's Python, as somebody without any right."""
     python = "/usr/bin/python3"
     ready = Path(python).exists() and subprocess.run([python, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"])
     if not ready or ready.returncode:
         pytest.skip("no Python of the system here that is new enough")
-    shutil.copytree(ROOT / "core", tmp_path / "core", ignore=shutil.ignore_patterns("__pycache__"))
-    for folder in (tmp_path, *tmp_path.parents[:-2]):
-        folder.chmod(folder.stat().st_mode | 0o055)
-    home = tmp_path / "ada"
-    home.mkdir()
-    os.chown(home, 4321, 4321)
-    words = ["setpriv", "--reuid=4321", "--regid=4321", "--clear-groups", python, "-c", ORDINARY, str(tmp_path)]
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(home), "TMPDIR": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
-    answer = subprocess.run(words, env=environment, cwd="/", capture_output=True, text=True, check=False)
+    # Not below tmp_path: pytest closes that to others, again and again.
+    with TemporaryDirectory(prefix="journeyman-ada-") as base:
+        Path(base).chmod(0o755)
+        shutil.copytree(ROOT / "core", Path(base, "core"), ignore=shutil.ignore_patterns("__pycache__"))
+        home = Path(base, "ada")
+        home.mkdir()
+        os.chown(home, 4321, 4321)
+        words = ["setpriv", "--reuid=4321", "--regid=4321", "--clear-groups", python, "-c", ORDINARY, base]
+        mine = {"PATH": "/usr/bin:/bin", "HOME": str(home), "TMPDIR": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
+        answer = subprocess.run(words, env=mine, cwd="/", capture_output=True, text=True, check=False)
     assert answer.stdout.strip() == "4321 ('bubblewrap', True, ()) ('landlock', True, ())", answer
