@@ -163,9 +163,10 @@ class Scan:
                 self._store(path, body, line)
 
     def _store(self, path: str, body: bytes, line: bytes) -> None:
+        same = self._contents.kept(path) == body
         if self._contents.keep(path, body):
             self._known[path] = line
-            if self._keep:
+            if self._keep and not same:
                 self._keep(path, body)
         else:
             self._known.pop(path, None)
