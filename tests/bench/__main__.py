@@ -6,8 +6,13 @@ from dataclasses import asdict
 
 from tests.bench.bench import Bench, Figure
 from tests.bench.loop import rounds
+from tests.bench.sandbox import commands, looks
 
-BENCHES = (Bench("loop", "our own cost of a round, against the same rows written by plain sqlite3", rounds),)
+BENCHES = (
+    Bench("loop", "our own cost of a round, against the same rows written by plain sqlite3", rounds),
+    Bench("sandbox", "what the walls add to a command, side by side with a plain one", commands),
+    Bench("scan", "looking at a folder of 100,000 files, before and after a command", looks),
+)
 
 
 def main(words: list[str]) -> int:
