@@ -160,7 +160,11 @@ class Running(asyncio.Protocol):
 
     def _end_all(self) -> None:
         if self._launch.ending == "namespace":
-            usage.end(self._process.pid)  # its namespace dies with it
+            # Its first process dies with it, but not in the moment before it has asked the kernel for that.
+            for pid in (*usage.descendants(self._process.pid), self._process.pid):
+                usage.end(pid)
+            if self._why:
+                usage.end_marked(f"{MARK}={self._mark}".encode())
             return
         if self._launch.ending == "group":
             usage.end_group(self._process.pid)  # first, so that no shell tells of the death of its children
