@@ -1,8 +1,10 @@
 """Run commands on Windows in a job object: limits, and one end for all; no walls around files and network."""
 
+import ctypes
 import struct
 import subprocess
 import sys
+from typing import Any
 
 from core.workspace.launch import Asked, Launch, Level, Limits, clean_environment
 
@@ -19,32 +21,25 @@ def job_limits(limits: Limits) -> bytes:
 
 def hold(process: "subprocess.Popen[bytes]", limits: Limits) -> int:
     """Put a process into a job of its own; the handle of the job, to be closed when the command has ended."""
-    if sys.platform == "win32":
-        return _hold(process, limits)
-    raise OSError("only Windows has job objects")
-
-
-def _hold(process: "subprocess.Popen[bytes]", limits: Limits) -> int:
-    assert sys.platform == "win32"
-    import ctypes
-
-    kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+    kernel, held = _kernel(), ctypes.c_void_p(vars(process)["_handle"])
     kernel.CreateJobObjectW.restype = ctypes.c_void_p
-    job = kernel.CreateJobObjectW(None, None)
+    job = ctypes.c_void_p(kernel.CreateJobObjectW(None, None))
     body = job_limits(limits)
-    done = kernel.SetInformationJobObject(ctypes.c_void_p(job), _EXTENDED, body, len(body))
-    if not done or not kernel.AssignProcessToJobObject(ctypes.c_void_p(job), ctypes.c_void_p(int(process._handle))):
+    if not kernel.SetInformationJobObject(job, _EXTENDED, body, len(body)) or not kernel.AssignProcessToJobObject(
+        job, held
+    ):
         process.kill()
-        raise ctypes.WinError(ctypes.get_last_error())
-    return int(job)
+        raise OSError("the command could not be put into a job object")
+    return job.value or 0
 
 
 def let_go(job: int) -> None:
     """End all that is left in the job."""
-    if sys.platform == "win32":
-        import ctypes
+    _kernel().CloseHandle(ctypes.c_void_p(job))
 
-        ctypes.WinDLL("kernel32").CloseHandle(ctypes.c_void_p(job))
+
+def _kernel() -> Any:
+    return vars(ctypes)["WinDLL"]("kernel32")  # other systems have no such name
 
 
 class JobObject:
