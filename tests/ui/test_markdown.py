@@ -208,6 +208,13 @@ def test_pictures_are_their_words_and_nothing_is_read(look: Look, tmp_path: Path
         assert isinstance(picture, QImage) and picture.size().width() == 1
 
 
+def test_what_is_left_out_is_said(look: Look) -> None:
+    long = written("word " * 20_000 + "\n\nend", look).toPlainText()
+    assert long.endswith("The rest is in the step's Output.") and len(long) < 70_000
+    table = written("|a|b|\n|-|-|\n" + "|c|d|\n" * 900, look).toPlainText()
+    assert table.rstrip().endswith("… 601 more rows")
+
+
 BOMBS = {
     "one long line": "x" * 1_000_000,
     "one long word of marks": "a" + "\u0301" * 5_000,
