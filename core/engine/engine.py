@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from core.domain.events import Entry, SessionOpened, Text
+from core.domain.events import Entry, RunStarted, SessionOpened, Text
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
@@ -29,15 +29,18 @@ class Engine:
         self._runs = runs
         self._drafts = drafts
 
-    async def start(self, task: str, folder: Path, *, model: str, script: str = "", max_rounds: int = 60) -> str:
-        """Open a session and begin its first run; the session's id."""
+    async def start(self, task: str, folder: Path, began: RunStarted) -> str:
+        """Open a session and begin its first run as `began` says; the session's id."""
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
         place = workspace(folder)
-        return await self._runs.open(SessionOpened("", str(place), line(task)), task, model, script, max_rounds)
+        return await self._runs.open(SessionOpened("", str(place), line(task)), task, began)
 
-    async def say(self, session: str, text: str) -> None:
-        await self._runs.say(session, text)
+    async def say(self, session: str, text: str, *, now: bool = False) -> None:
+        await self._runs.say(session, text, now=now)
+
+    async def pause(self, session: str) -> None:
+        await self._runs.pause(session)
 
     async def stop(self, session: str) -> None:
         await self._runs.stop(session)
