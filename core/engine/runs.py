@@ -97,6 +97,7 @@ class Runs:
     async def say(self, session: str, text: str) -> None:
         """A message: heard after this round where a run is going, else the start of the next run."""
         async with self._turn(session):
+            self._row(session)
             words = PersonSpoke(Text(text))
             if self.going(session):
                 await self._journal.append(session, words)
