@@ -102,6 +102,7 @@ class Runs:
         With `now` the reply in progress is cut for it.
         """
         async with self._turn(session):
+            self._row(session)
             words = PersonSpoke(Text(text))
             if live := self._live.get(session):
                 await self._journal.append(session, words)
