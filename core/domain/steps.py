@@ -138,9 +138,9 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
         case QuestionAnswered(question_id=question_id, answer=answer):
             changed.close(question_id, "stopped" if answer.declined else "done", object=line(spoken(answer)))
         case LimitMet(limit=limit, used=used, allowed=allowed):
-            changed.add("notice", "done", object=f"{used:g} of {allowed:g} {limit}")
+            changed.add("notice", "done", object=line(f"{used:g} of {allowed:g} {limit}"))
         case LimitRaised(limit=limit, allowed=allowed):
-            changed.add("notice", "done", object=f"{limit}: up to {allowed:g}")
+            changed.add("notice", "done", object=line(f"{limit}: up to {allowed:g}"))
         case Nudged(why=why):
             changed.add("notice", "done", object=line(why))
         case RunPaused(why=why):

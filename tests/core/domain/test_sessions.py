@@ -24,7 +24,7 @@ from core.domain.sessions import ENDINGS, SessionRow, fold_session
 from core.domain.steps import Outline, fold
 from tests.core.domain.facts import journals
 
-STATES = {"waiting", "running", "interrupted", *ENDINGS.values()}
+STATES = {"waiting", "paused", "running", "interrupted", *ENDINGS.values()}
 
 
 def lines(entries: list[Entry]) -> Iterator[tuple[Entry, SessionRow, Outline]]:
