@@ -8,12 +8,11 @@ import ctypes
 import json
 import os
 import sqlite3
-import sys
 from contextlib import closing
 from datetime import date
 from pathlib import Path
 
-from core.domain.events import CallStarted, PersonSpoke, RunStarted, Text
+from core.domain.events import CallStarted, PersonSpoke, RunEvent, RunStarted, Text
 from core.domain.problems import Problem
 from core.store.backup import back_up, restore
 from core.store.codec import pack
@@ -43,7 +42,11 @@ def append(folder: Path) -> None:
     reader = Reader(opened.path)
     journal = Journal(opened.database, reader)
     (name,) = [row.id for row in reader.sessions()]
-    facts = [RunStarted("m"), PersonSpoke(Text("large " * 900)), CallStarted("r1c1", "run", "command", "ls")]
+    facts: list[RunEvent] = [
+        RunStarted("m"),
+        PersonSpoke(Text("large " * 900)),
+        CallStarted("r1c1", "run", "command", "ls"),
+    ]
 
     async def work() -> None:
         for fact in facts:
@@ -109,4 +112,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -133,7 +133,8 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> Path:
         migrate(db, folder / "migrations")
         db.executemany("INSERT INTO a VALUES (?, ?)", [(n, "y" * 300) for n in range(40)])
     (folder / "migrations" / "0002_more.sql").write_text(
-        "ALTER TABLE a ADD COLUMN z TEXT;\nUPDATE a SET z = y || x;\nCREATE TABLE b AS SELECT * FROM a;\nDROP TABLE a;\n"
+        "ALTER TABLE a ADD COLUMN z TEXT;\nUPDATE a SET z = y || x;\n"
+        "CREATE TABLE b AS SELECT * FROM a;\nDROP TABLE a;\n"
     )
     return folder
 

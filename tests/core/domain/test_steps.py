@@ -7,7 +7,18 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import core.domain.steps as steps_module
-from core.domain.events import CallStarted, Entry, RequestSent, RunEnded, RunInterrupted, RunStarted, Text, ToolReturned
+from core.domain.events import (
+    CallStarted,
+    Entry,
+    Replied,
+    RequestSent,
+    RunEnded,
+    RunEvent,
+    RunInterrupted,
+    RunStarted,
+    Text,
+    ToolReturned,
+)
 from core.domain.steps import OBJECT_LIMIT, OPEN, Outline, Step, fold, line
 from tests.core.domain.facts import journals
 
@@ -74,12 +85,9 @@ def test_the_totals_of_a_run_are_the_sum_of_its_replies(entries: list[Entry]) ->
         spent = 0
         for entry in entries:
             inside = header.first <= entry.seq and (header.status in OPEN or entry.seq <= header.last)
-            spent += sum((entry.event.usage.input, entry.event.usage.output)) * inside if _replied(entry) else 0
+            if inside and isinstance(entry.event, Replied):
+                spent += entry.event.usage.input + entry.event.usage.output
         assert header.tokens == spent
-
-
-def _replied(entry: Entry) -> bool:
-    return type(entry.event).__name__ == "Replied"
 
 
 def _leaves_it_open(real: Callable[..., None]) -> Callable[..., None]:
@@ -115,7 +123,11 @@ def test_the_property_catches_a_planted_bug(
 
 
 def test_a_skipped_call_is_closed() -> None:
-    events = [RunStarted("m"), CallStarted("c", "run", "command", "ls"), RunInterrupted("power", ("c",))]
+    events: list[RunEvent] = [
+        RunStarted("m"),
+        CallStarted("c", "run", "command", "ls"),
+        RunInterrupted("power", ("c",)),
+    ]
     entries = [Entry("s", seq, 1, seq, event) for seq, event in enumerate(events, 1)]
     rows, outline = rows_of(entries)
     assert [(step.kind, step.status) for step in rows.values()] == [
@@ -125,7 +137,7 @@ def test_a_skipped_call_is_closed() -> None:
 
 
 def test_the_figures_of_a_call() -> None:
-    events = [RunStarted("m"), RequestSent("m", 1), CallStarted("c", "run", "command", "ls"),
+    events: list[RunEvent] = [RunStarted("m"), RequestSent("m", 1), CallStarted("c", "run", "command", "ls"),
               ToolReturned("c", Text("12345"), exit_code=2)]  # fmt: skip
     rows, _ = rows_of([Entry("s", seq, 1, seq * 10, event) for seq, event in enumerate(events, 1)])
     assert rows[2].marks == {"bytes": 5, "exit": 2} and (rows[2].began, rows[2].ended) == (30, 40)

@@ -134,7 +134,7 @@ def test_a_job_that_fails_spoils_no_other(path: Path) -> None:
         waiting = [asyncio.ensure_future(job) for job in jobs]
         await asyncio.sleep(0)
         await gate.open()
-        ends = await asyncio.gather(*waiting, return_exceptions=True)
+        ends: list[Any] = await asyncio.gather(*waiting, return_exceptions=True)
         assert [type(end).__name__ for end in ends] == [
             "Entry", "Problem", "ZeroDivisionError", "IntegrityError", "Entry",
         ]  # fmt: skip
@@ -179,7 +179,7 @@ def test_a_listener_that_fails_takes_nothing_from_the_others(path: Path) -> None
         reports: list[dict[str, Any]] = []
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: reports.append(context))
         told: list[Told] = []
-        forget = journal.listen(lambda each: 1 // 0)  # type: ignore[arg-type, return-value]
+        forget = journal.listen(lambda each: 1 // 0)  # type: ignore[arg-type]
         journal.listen(told.append)
         name = await journal.open("/tmp", "t")
         forget()
