@@ -122,6 +122,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.add("refused", "failed", object=line(f"{tool}: {reason.head}"), numbered=True)
         case FileChanged(call_id=call, added=added, removed=removed):
             changed.mark(call, files=1, added=added, removed=removed)
+            changed.count(files=1)
         case ToolReturned(call_id=call, output=output, failed=failed, exit_code=code):
             marks = {"bytes": output.size or len(output.head)} | ({} if code is None else {"exit": code})
             if changed.close(call, "failed" if failed else "done", marks=marks):
@@ -264,19 +265,17 @@ class _Pen:
         )
         return True
 
-    def mark(self, key: str, **amounts: int) -> None:
+    def mark(self, key: str, *, tokens: int = 0, **amounts: int) -> None:
         """Add to the figures of an open row."""
         if step := self.outline.open.get(key):
             marks = dict(step.marks)
             for name, amount in amounts.items():
                 marks[name] = marks.get(name, 0) + amount
-            self._put(replace(step, marks=marks, last=self.entry.seq))
+            self._put(replace(step, marks=marks, tokens=step.tokens + tokens, last=self.entry.seq))
 
     def count(self, *, tokens: int = 0, **amounts: int) -> None:
         """Add to the totals of the run, in its header row."""
-        if header := self.outline.open.get("run"):
-            self._put(replace(header, tokens=header.tokens + tokens))
-            self.mark("run", **amounts)
+        self.mark("run", tokens=tokens, **amounts)
 
     def _put(self, step: Step) -> None:
         self._changed[step.row] = step

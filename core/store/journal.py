@@ -19,7 +19,7 @@ from core.domain.events import (
 from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.domain.sessions import SessionRow, fold_session
-from core.domain.steps import OPEN, Outline, Step, fold
+from core.domain.steps import OPEN, Outline, fold
 from core.store.blobs import deflate, inflate
 from core.store.codec import NAMES, decode, pack, whole
 from core.store.database import Database, Job
@@ -35,16 +35,7 @@ from core.store.rows import (
     write_steps,
 )
 from core.store.search import index
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A fact that is durable, with the rows it changed and the session's line after it."""
-
-    entry: Entry
-    steps: list[Step]
-    session: SessionRow
-
+from core.store.told import Told
 
 Listener = Callable[[Told], None]
 Forget = Callable[[], None]
@@ -63,13 +54,14 @@ class _Open:
 class Journal:
     """Write first, tell afterwards: a listener never hears what a crash could undo."""
 
-    def __init__(self, database: Database, reader: Reader, clock: Clock = now) -> None:
+    def __init__(self, database: Database | None, reader: Reader, clock: Clock = now) -> None:
         self._database = database
         self._reader = reader
         self._clock = clock
         self._listeners: list[Listener] = []
         self._open: dict[str, _Open] = {}  # of the writing thread
-        database.undone = self._open.clear
+        if database:
+            database.undone = self._open.clear
 
     async def open(self, workspace: str, title: str) -> str:
         """Begin a session."""
@@ -79,6 +71,10 @@ class Journal:
 
     async def append(self, session: str, *events: RunEvent, blobs: Mapping[str, bytes] | None = None) -> Entry:
         """Make facts durable, all or none, then tell every listener; the last entry."""
+        if self._database is None:
+            raise Problem(
+                "The data folder cannot be written.", "It was opened to look at.", "Name another with --home."
+            )
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Entry] = loop.create_future()
 
@@ -142,7 +138,7 @@ class Journal:
         index(db, name, whole(packed.whole, lambda blob: kept(db, blob)))
         steps = fold(entry, known.outline)
         write_steps(db, known.number, steps)
-        known.row = fold_session(known.row, entry, steps, known.outline.rows)
+        known.row = fold_session(known.row, entry, steps, known.outline)
         update_session(db, known.number, known.row)
         track_question(db, known.number, entry)
         return Told(entry, steps, known.row)
@@ -166,7 +162,7 @@ def _load(db: sqlite3.Connection, session: str) -> _Open | None:
     if found is None:
         return None
     number, row = found[0], read_session(found[1:])
-    outline = load_outline(db, number, row.steps)
+    outline = load_outline(db, number, row.rows)
     run, kind = db.execute("SELECT run, kind FROM entry WHERE id = ?", (key(number, row.seq),)).fetchone()
     # Words that begin a run carry its number before it has begun.
     opening = kind == NAMES[PersonSpoke] and "run" not in outline.open

@@ -56,7 +56,7 @@ def _rebuild_session(db: sqlite3.Connection, number: int, name: str, done: Rebui
         if len(rows) >= SLICE:
             write_steps(db, number, rows.values())
             rows.clear()
-        row = fold_session(row, entry, changed, outline.rows)
+        row = fold_session(row, entry, changed, outline)
         track_question(db, number, entry)
     if row is not None:
         write_steps(db, number, rows.values())

@@ -32,6 +32,7 @@ class SessionTable(SQLModel, table=True):
     rounds: int
     max_rounds: int
     waiting: int
+    rows: int
     steps: int
     tokens: int
     cost: float = Field(sa_type=Float)

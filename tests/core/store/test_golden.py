@@ -61,10 +61,10 @@ def show(reader: Reader) -> dict[str, Any]:
     sessions = reader.sessions()
     shown = {
         "sessions": [dataclasses.asdict(row) for row in sessions],
-        "steps": [[_plain(step) for step in reader.steps(row.id, 0, row.steps)] for row in sessions],
+        "steps": [[_plain(step) for step in reader.steps(row.id, 0, row.rows)] for row in sessions],
         "entries": [[list(line) for line in reader.raw(row.id)] for row in sessions],
         "found": [dataclasses.asdict(hit) for hit in reader.find("folder")],
-        "questions": [list(question) for question in reader.questions()],
+        "questions": [[name, dataclasses.asdict(question)] for name, question in reader.questions()],
     }
     plain: dict[str, Any] = json.loads(json.dumps(shown))
     return plain

@@ -24,8 +24,9 @@ from core.domain.events import (
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
 from core.store.database import Database
-from core.store.journal import Journal, Told
+from core.store.journal import Journal
 from core.store.reader import Reader
+from core.store.told import Told
 from tests.core.store.made import journal_at
 
 Work = Callable[[Journal, Reader, Database], Coroutine[Any, Any, None]]
@@ -296,7 +297,7 @@ def test_open_questions_are_listed_until_they_are_answered(path: Path) -> None:
         asked = [QuestionAsked(Question(f"q{n}", "Which?"), f"c{n}") for n in range(3)]
         await journal.append(name, RunStarted("m"), *asked)
         await journal.append(name, QuestionAnswered("q1", "c1", Answer(text="this")))
-        assert [each[3]["question"]["id"] for each in reader.questions()] == ["q0", "q2"]
+        assert [question.id for _, question in reader.questions()] == ["q0", "q2"]
         await journal.append(name, RunEnded("stopped"))
         assert reader.questions() == []
 

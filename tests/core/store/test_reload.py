@@ -79,7 +79,7 @@ def test_after_every_fact_the_file_says_what_memory_says(entries: list[Entry]) -
             row, outline, run = live.live()
             stored = read_session(live.db.execute(f"SELECT {SESSION_COLUMNS} FROM session").fetchone())
             assert stored == row
-            again = load_outline(live.db, 1, row.steps)
+            again = load_outline(live.db, 1, row.rows)
             assert again == outline and list(again.open) == list(outline.open)
             loaded = journal_module._load(live.db, "s")
             assert loaded is not None and (loaded.row, loaded.outline, loaded.run) == (row, outline, run)
