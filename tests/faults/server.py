@@ -8,6 +8,7 @@ import ctypes
 import json
 import os
 import sqlite3
+import traceback
 from contextlib import closing
 from datetime import date
 from pathlib import Path
@@ -88,14 +89,17 @@ def run(work: str, folder: Path) -> None:
     """In the fork: let anybody trace us, wait for the word, work, end without any clearing up."""
     ctypes.CDLL(None).prctl(MAY_TRACE, ANYBODY, 0, 0, 0)
     os.read(0, 3)
+    ended = 1
     try:
         WORKS[work](folder)
+        ended = 0
     except Problem as problem:
         note(folder, "said", problem)
-    except BaseException as error:
-        note(folder, "bugs", repr(error))
-        os._exit(1)
-    os._exit(0)
+        ended = 0
+    finally:
+        if ended:
+            traceback.print_exc()
+        os._exit(ended)
 
 
 def main() -> None:
@@ -106,9 +110,9 @@ def main() -> None:
         child = os.fork()
         if not child:
             run(asked["work"], Path(asked["folder"]))
-        print(child, flush=True)
+        os.write(1, f"{child}\n".encode())
         _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
+        os.write(1, f"{os.waitstatus_to_exitcode(status)}\n".encode())
 
 
 if __name__ == "__main__":

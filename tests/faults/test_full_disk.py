@@ -46,7 +46,8 @@ async def main():
     except Problem as problem:
         print(problem)
     (folder.parent / "theirs").unlink()
-    entry = await journal.append(name, PersonSpoke(Text("there is room")))
+    await journal.append(name, PersonSpoke(Text("there is room")))
+    entry = await journal.append(name, PersonSpoke(Text("and some was kept back again")))
     print("saved", entry.seq, opened.ballast.path.exists())
 
 asyncio.run(main())
@@ -63,7 +64,7 @@ relieved
 saved 2 False
 The disk is full. database or disk is full. Free some space, then try again. What was shown is saved.
 No backup was made. database or disk is full. The older backups were kept.
-saved 3 True
+saved 4 True
 () ['backups', 'journeyman.ballast', 'journeyman.db', 'journeyman.mark'] []
 """
 

@@ -56,7 +56,6 @@ class Case:
 def check(case: Case, *, more: int) -> list[str]:
     """Open what is left: whole, without a gap, with every acknowledged fact and at most `more`."""
     acks = case.noted("acks")
-    assert case.noted("bugs") == []
     opened = open_data(case.folder)
     assert opened.database is not None
     opened.database.close()
