@@ -159,7 +159,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
 def _reply(event: Replied, changed: "_Pen") -> None:
     spent = event.usage.input + event.usage.output
     marks = {"tokens": event.usage.output} if event.usage.output else {}
-    said = line(event.reasoning) or ", ".join(call.tool for call in event.calls) or "the answer"
+    said = line(event.reasoning) or line(", ".join(call.tool for call in event.calls)) or "the answer"
     changed.close("request", "done", object=said, marks=marks, tokens=spent)
     if event.text.head:
         changed.add("reply", "done", object=line(event.text))

@@ -138,7 +138,6 @@ def test_a_call_that_may_have_run_stays_open_until_it_is_settled() -> None:
     assert set(outline.open) == {"run"}
 
 
-@pytest.mark.xfail(reason="the fold shows tool names as the model wrote them", strict=True)
 def test_a_tool_name_that_a_model_made_up_stays_on_one_line() -> None:
     calls = (Call("r1c1", "two\nlines" + "x" * 400),)
     rows, _ = rows_of([Entry("s", 1, 1, 1, RequestSent("m", 1)), Entry("s", 2, 1, 2, Replied(calls=calls))])
