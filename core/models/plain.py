@@ -1,7 +1,7 @@
 """Values as servers give them: read in every shape, and token counts not believed when they are impossible."""
 
 import json
-import math
+from math import isfinite
 from typing import Any
 
 from core.domain.events import Usage
@@ -24,9 +24,7 @@ def _count(value: Any) -> int | None:
     """A count; None where it is impossible."""
     if value is None:
         return 0
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return int(value) if 0 <= value <= MOST_TOKENS else None
+    return int(value) if _is_number(value) and 0 <= value <= MOST_TOKENS else None
 
 
 def at(plain: Any, *path: str) -> Any:
@@ -42,8 +40,12 @@ def number(value: Any) -> int | None:
     """A positive whole number, or nothing."""
     if isinstance(value, str) and value.isdecimal() and len(value) < 16:
         value = int(value)
-    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
-    return int(value) if good else None
+    return int(value) if _is_number(value) and value > 0 else None
+
+
+def _is_number(value: Any) -> bool:
+    """Not every whole number can be asked whether it is finite."""
+    return (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and isfinite(value))
 
 
 def text(value: Any) -> str:

@@ -28,7 +28,7 @@ class Received:
 
 @dataclass
 class Scripted:
-    """Each connection plays the next answer; the last one again and again."""
+    """Each connection plays the next answer; the last one again and again. `quiet` is set when one has ended."""
 
     answers: Sequence[Sequence[Act]]
     drip: bytes = b": still here\n\n"
@@ -37,6 +37,7 @@ class Scripted:
     sent: int = 0
     port: int = 0
     scheme: str = "http"
+    quiet: asyncio.Event = field(default_factory=asyncio.Event)
     _open: set[asyncio.Task[None]] = field(default_factory=set)
 
     @property
@@ -54,10 +55,11 @@ class Scripted:
             for act in answer:
                 await self._play(act, reader, writer)
             await writer.drain()
-        except (OSError, asyncio.IncompleteReadError):
-            pass
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the other side left, or the test is over
         finally:
             self._open.discard(task)
+            self.quiet.set()
             writer.close()
 
     async def close(self) -> None:
@@ -91,7 +93,10 @@ class Scripted:
 
 
 async def _request(reader: asyncio.StreamReader) -> Received:
-    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    start = await reader.readexactly(1)
+    if start == b"\x16":  # the beginning of TLS, which a plain server refuses at once
+        raise ConnectionResetError
+    head = (start + await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     method, path, _ = head[0].split(" ", 2)
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
     body = await reader.readexactly(int(headers.get("content-length", "0")))
@@ -115,7 +120,11 @@ async def scripted(
 
 
 def answer(
-    body: bytes, kind: str = "text/event-stream", status: str = "200 OK", headers: Sequence[str] = (), sized: bool = True
+    body: bytes,
+    kind: str = "text/event-stream",
+    status: str = "200 OK",
+    headers: Sequence[str] = (),
+    sized: bool = True,
 ) -> list[Act]:
     """A whole answer; without its size the end of the connection is its end."""
     lines = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", *headers, "Connection: close"]

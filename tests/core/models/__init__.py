@@ -1,0 +1,1 @@
+"""Tests of what replies come from."""

@@ -18,7 +18,7 @@ from core.models.ollama import OllamaReply
 from core.models.responses_reply import ResponsesReply
 from core.models.server import Patience, Server
 from core.models.sse import Ndjson, Sse
-from core.models.wire import Fold, Known, Parser
+from core.models.wire import UNKNOWN, Fold, Known, Parser
 from core.models.wires import WIRES
 from tests.servers.scripted import Act, Scripted, scripted
 
@@ -93,7 +93,7 @@ def exchange(
     *answers: list[Act],
     request: Request | None = None,
     patience: Patience = QUICK,
-    known: Known = Known(),  # noqa: B008 - a frozen value
+    known: Known = UNKNOWN,
     drip: bytes = b": still here\n\n",
 ) -> tuple[Gathered, Scripted]:
     """What a model of this wire makes of a server that plays these answers."""

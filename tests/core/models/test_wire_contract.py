@@ -11,9 +11,9 @@ from tests.core.models.replies import GOLDEN, Gathered, exchange, fold_of, folde
 from tests.servers.scripted import Act, answer, failure
 
 PREFIXES = {"openai-chat": "chat", "openai-responses": "responses", "anthropic": "anthropic", "ollama": "ollama"}
-TWO = [Asked("read_file", '{"path":"a.txt"}'), Asked("read_file", '{"path":"b.txt"}')]
-TWO_DUMPED = [Asked("read_file", '{"path": "a.txt"}'), Asked("read_file", '{"path": "b.txt"}')]
-ONE = [Asked("read_file", '{"path":"a.txt"}')]
+TWO = (Asked("read_file", '{"path":"a.txt"}'), Asked("read_file", '{"path":"b.txt"}'))
+TWO_DUMPED = (Asked("read_file", '{"path": "a.txt"}'), Asked("read_file", '{"path": "b.txt"}'))
+ONE = (Asked("read_file", '{"path":"a.txt"}'),)
 
 
 class Expected(NamedTuple):
@@ -21,7 +21,7 @@ class Expected(NamedTuple):
 
     text: str = ""
     reasoning: str = ""
-    calls: list[Asked] = []
+    calls: tuple[Asked, ...] = ()
     stop: str = ""
     usage: Usage | None = None
 
@@ -30,8 +30,8 @@ SCENES = {
     "plain": None,
     "tools": Expected("I will read two files.", "", TWO),
     "think": Expected("The answer is 4.", "Let me think about it. Two and two."),
-    "length": Expected("truncated by max tokens", "", [], "length"),
-    "interleave": Expected("text after tool", "", [Asked("noop", "{}")]),
+    "length": Expected("truncated by max tokens", "", (), "length"),
+    "interleave": Expected("text after tool", "", (Asked("noop", "{}"),)),
 }
 OTHERS = {
     "litellm/anthropic-over-openai-tools.sse": ("anthropic", Expected("I will read two files.", "", TWO)),
@@ -43,12 +43,18 @@ OTHERS = {
     "llamacpp/chat-tool-2.sse": ("chat", None),
     "llamacpp/responses-plain.sse": (
         "responses",
-        Expected("", "倡议Cells赌场赌场eco Families", [], "", Usage(12, 6)),
+        Expected("", "倡议Cells赌场赌场eco Families", (), "", Usage(12, 6)),
     ),
     "llamacpp/scripted-chat-tool.sse": ("chat", Expected("I will read it.", "", ONE, "", Usage(159, 28))),
-    "llamacpp/scripted-anthropic-tool.sse": ("anthropic", Expected("I will read it.", "", ONE, "", Usage(159, 28, 158))),
-    "llamacpp/scripted-responses-tool.sse": ("responses", Expected("I will read it.", "", ONE, "", Usage(159, 28, 158))),
-    "transformers/chat.sse": ("chat", Expected("\n\n\n\n\n\n", "", [], "length", Usage(53, 6))),
+    "llamacpp/scripted-anthropic-tool.sse": (
+        "anthropic",
+        Expected("I will read it.", "", ONE, "", Usage(159, 28, 158)),
+    ),
+    "llamacpp/scripted-responses-tool.sse": (
+        "responses",
+        Expected("I will read it.", "", ONE, "", Usage(159, 28, 158)),
+    ),
+    "transformers/chat.sse": ("chat", Expected("\n\n\n\n\n\n", "", (), "length", Usage(53, 6))),
 }
 
 
@@ -86,7 +92,7 @@ def check(got: Gathered, expected: Expected | None) -> None:
     if expected is None:
         assert got.text or got.reasoning or got.calls
         return
-    found = Expected(got.text, got.reasoning, got.calls, got.stop, got.usage if expected.usage else None)
+    found = Expected(got.text, got.reasoning, tuple(got.calls), got.stop, got.usage if expected.usage else None)
     assert found == expected
 
 
