@@ -46,7 +46,7 @@ def _raise_other(folder: Path) -> int:
     from app.owner import ask_owner
 
     with asyncio.Runner() as runner:
-        code = runner.run(ask_owner(places.socket(folder), [], terminal()))
+        code = runner.run(ask_owner(places.socket(folder), [], folder, terminal()))
     if code is None:
         raise Problem(
             f"Another Journeyman holds the data folder {folder}.",

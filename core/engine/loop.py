@@ -146,8 +146,9 @@ async def ask(run: Work, call: Call, parameters: AskUser) -> None:
 
     forget = run.journal.listen(hear)
     try:
-        if run.reader.asked(name) is None:
+        if call.id not in run.talk.asked:
             await run.record(QuestionAsked(question(parameters, name), call.id))
-        await answered
+        if call.id in run.talk.pending:
+            await answered
     finally:
         forget()
