@@ -6,8 +6,12 @@ from dataclasses import asdict
 
 from tests.bench.bench import Bench, Figure
 from tests.bench.loop import rounds
+from tests.bench.wire import chunks
 
-BENCHES = (Bench("loop", "our own cost of a round, against the same rows written by plain sqlite3", rounds),)
+BENCHES = (
+    Bench("loop", "our own cost of a round, against the same rows written by plain sqlite3", rounds),
+    Bench("wire", "our own cost of a streamed chunk, against bare httpx that splits lines and reads JSON", chunks),
+)
 
 
 def main(words: list[str]) -> int:
