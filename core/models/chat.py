@@ -45,7 +45,7 @@ class Chat:
                 self._unwanted.add(field)
             else:
                 break
-        if "reasoning_effort" in self._unwanted and request.wanted.effort:
+        if request.wanted.effort and (not self._dialect.effort or "reasoning_effort" in self._unwanted):
             yield Delta(note="This server takes no effort for this model; it was left out.")
 
     async def list_models(self) -> list[Listed]:

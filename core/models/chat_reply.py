@@ -1,12 +1,12 @@
 """A Chat Completions reply, folded from its chunks in all the shapes that servers send."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.domain.events import Usage
 from core.models.carry import packed
-from core.models.faults import Place, fault, told
+from core.models.faults import Place, fault, told, too_much
 from core.models.model import Asked, Delta
 from core.models.names import ToolNames
 from core.models.plain import at, number, objects, text, usage_of
@@ -14,6 +14,7 @@ from core.models.sse import Event
 from core.models.stops import ended_as
 from core.models.wire import read_json
 
+MOST_CALLS = 1_000
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_text")
 
 
@@ -24,7 +25,7 @@ class Begun:
     index: Any
     id: str
     name: str = ""
-    arguments: str = ""
+    arguments: list[str] = field(default_factory=list)
     extra: Any = None
 
 
@@ -79,7 +80,7 @@ class ChatReply:
                 )
         extra = {str(place): call.extra for place, call in enumerate(self._calls) if call.extra}
         carry = {"field": self._field, "details": self._details, "extra": extra}
-        calls = tuple(Asked(self._names.back(call.name), call.arguments or "{}") for call in self._calls)
+        calls = tuple(Asked(self._names.back(call.name), "".join(call.arguments) or "{}") for call in self._calls)
         kept = packed(self._mark, {name: value for name, value in carry.items() if value})
         return Delta(calls=calls, usage=usage, stop=stop, carry=kept, note=note)
 
@@ -141,9 +142,9 @@ class ChatReply:
         call = self._begun(plain.get("index"), text(plain.get("id")), name)
         call.name = call.name or name
         if isinstance(arguments, str):
-            call.arguments += arguments
+            call.arguments.append(arguments)
         elif arguments is not None:
-            call.arguments = json.dumps(arguments)
+            call.arguments = [json.dumps(arguments)]
         call.extra = plain.get("extra_content") or call.extra
 
     def _begun(self, index: Any, id: str, name: str) -> Begun:
@@ -156,6 +157,8 @@ class ChatReply:
                 return call
         if index is None and not id and self._calls and not (name and self._calls[-1].name):
             return self._calls[-1]
+        if len(self._calls) == MOST_CALLS:
+            raise too_much(f"It asks for more than {MOST_CALLS} calls.")
         self._calls.append(Begun(index, id))
         return self._calls[-1]
 

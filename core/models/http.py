@@ -4,9 +4,9 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import certifi
@@ -64,7 +64,7 @@ class Answer:
     watch: Watch
     raw: AsyncIterator[bytes]
 
-    async def pieces(self) -> AsyncIterator[bytes]:
+    async def pieces(self) -> AsyncGenerator[bytes, None]:
         """The body as it comes."""
         size = 0
         while True:
@@ -115,12 +115,13 @@ class Http:
         try:
             request = client.build_request("POST" if body is not None else "GET", url, content=body, headers=head)
             response = await _sent(client, request, place, watch)
+            raw = cast(AsyncGenerator[bytes, None], response.aiter_raw())
             try:
                 _check(response, place)
                 plain = {name.lower(): value for name, value in response.headers.items()}
-                yield Answer(response.status_code, plain, place, watch, response.aiter_raw())
+                yield Answer(response.status_code, plain, place, watch, raw)
             finally:
-                await _closed(response)
+                await _closed(response, raw)
         finally:
             await client.aclose()
 
@@ -149,10 +150,11 @@ async def _sent(client: httpx.AsyncClient, request: httpx.Request, place: Place,
         raise _unsent(error, place) from error
 
 
-async def _closed(response: httpx.Response) -> None:
+async def _closed(response: httpx.Response, raw: AsyncGenerator[bytes, None]) -> None:
     """Close it; a server that hinders even that has a bound."""
     with contextlib.suppress(httpx.HTTPError, TimeoutError):
         async with asyncio.timeout(CLOSE_S):
+            await raw.aclose()
             await response.aclose()
 
 

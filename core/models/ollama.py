@@ -15,12 +15,11 @@ from core.models.plain import at, loaded, objects, text, usage_of
 from core.models.server import Server
 from core.models.sse import Event
 from core.models.stops import ended_as
-from core.models.tokens import estimate_request
+from core.models.tokens import most_tokens
 from core.models.wire import UNKNOWN, Known, Listed, Wire, read_json
 
 LEAST_WINDOW = 8_192
 REPLY = 4_096  # room for the reply where nobody said how long it may be
-MARGIN = 1.3  # estimates are up to this much too low for models with older words
 
 
 class Ollama:
@@ -86,7 +85,7 @@ def ollama_body(request: Request, model: str, known: Known, names: ToolNames, ma
 
 def window_for(request: Request) -> int:
     """A window that the request fits in. It grows by doubling: each change lets the server load the model anew."""
-    needed = estimate_request(request) * MARGIN + (request.wanted.max_output or REPLY)
+    needed = most_tokens(request) + (request.wanted.max_output or REPLY)
     window = LEAST_WINDOW
     while window < needed:
         window *= 2

@@ -2,9 +2,11 @@
 
 from typing import NamedTuple
 
+from core.models.faults import too_much
 from core.models.lines import Lines
 
 BOM = b"\xef\xbb\xbf"
+LARGEST_VALUE = 4 << 20
 
 
 class Event(NamedTuple):
@@ -69,13 +71,17 @@ class Ndjson:
 
 
 class Whole:
-    """One JSON value instead of a stream."""
+    """One JSON value instead of a stream. It is read in one go, in which no other thread can run: so it has a bound."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
+        self._size = 0
 
     def feed(self, chunk: bytes) -> list[Event]:
         self._pieces.append(chunk)
+        self._size += len(chunk)
+        if self._size > LARGEST_VALUE:
+            raise too_much("It is one value of more than 4 MiB.")
         return []
 
     def rest(self) -> list[Event]:

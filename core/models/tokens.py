@@ -26,6 +26,7 @@ WORD, BEYOND_SIX, DIGITS = 1.006, 0.178, 1.283
 MESSAGE = 4
 IMAGE = 1_000
 DOCUMENT = 3_000
+BYTES = 3.2  # of a token at the least, but for Chinese
 LEARNS = 0.3
 LOWEST, HIGHEST = 0.4, 4.0
 
@@ -53,6 +54,17 @@ def estimate_request(request: Request) -> int:
         total += sum(MESSAGE + estimate(call.tool + request.whole(call.arguments)) for call in message.calls)
         total += sum(IMAGE if one.media_type in IMAGES else DOCUMENT for one in message.attachments)
     return total + sum(MESSAGE + estimate(f"{tool.name} {tool.description} {tool.schema}") for tool in request.tools)
+
+
+def most_tokens(request: Request) -> int:
+    """More than the tokens of a request nearly always, found a thousand times quicker: by its bytes."""
+    size = 0
+    for message in request.messages:
+        size += 16 + len(request.whole(message.text).encode("utf-8", "replace"))
+        size += sum(64 + len(call.tool) + len(request.whole(call.arguments)) for call in message.calls)
+        size += sum(3 * (IMAGE if one.media_type in IMAGES else DOCUMENT) for one in message.attachments)
+    size += sum(64 + len(f"{tool.name} {tool.description} {tool.schema}") for tool in request.tools)
+    return round(size / BYTES)
 
 
 def learned(ratio: float, estimated: int, counted: int) -> float:

@@ -1,5 +1,6 @@
 """What all wires share: a request sent, its reply read piece by piece, and never taken for whole when it was cut."""
 
+import contextlib
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -91,9 +92,10 @@ class Wire:
         words, thoughts = Flow(self.place.mask), Flow(self.place.mask)
         trouble: Fault | None = None
         parser: Parser | None = None
-        async with self._http.ask(self.server.url(path), self.place, self._head(headers), encoded(body)) as answer:
+        asked = self._http.ask(self.server.url(path), self.place, self._head(headers), encoded(body))
+        async with asked as answer, contextlib.AsyncExitStack() as closed_with:
             await self._accept(answer)
-            pieces = answer.pieces()
+            pieces = await closed_with.enter_async_context(contextlib.aclosing(answer.pieces()))
             piece = b"-"
             while piece and not fold.ended and trouble is None:
                 try:
@@ -119,10 +121,12 @@ class Wire:
         content = None if body is None else encoded(body)
         async with self._http.ask(self.server.url(path), self.place, self._head(headers), content) as answer:
             await self._accept(answer)
-            pieces = [piece async for piece in answer.pieces()]
-        data = b"".join(pieces)
-        self._parser(answer, data, False)
-        return read_json(data.decode("utf-8", "replace"), self.place)
+            value = Whole()
+            async for piece in answer.pieces():
+                value.feed(piece)
+        (event,) = value.rest()
+        self._parser(answer, event.data[:1000].encode("utf-8", "replace"), False)
+        return read_json(event.data, self.place)
 
     def _head(self, headers: Mapping[str, str]) -> dict[str, str]:
         return {"content-type": "application/json", **headers, **dict(self.server.headers)}

@@ -55,4 +55,4 @@ def _heard(process: subprocess.Popen[str], ready: str, log: Path) -> str:
         if found := re.search(ready, line):
             return found.group(1) if found.groups() else ""
     log.write_text("".join(said), encoding="utf-8")
-    raise AssertionError(f"{process.args} ended before it served:\n{''.join(said)[-3000:]}")
+    raise AssertionError(f"It ended before it served; it said:\n{''.join(said)[-3000:]}")

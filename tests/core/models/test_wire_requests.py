@@ -123,7 +123,7 @@ def test_ollama_turns() -> None:
 
 
 def test_the_window_of_ollama_grows_with_the_request() -> None:
-    assert sent("ollama", asking(said("word " * 20_000)))["options"]["num_ctx"] == 32_768
+    assert sent("ollama", asking(said("word " * 15_000)))["options"]["num_ctx"] == 32_768
     assert sent("ollama", asking(), Known(window=16_000))["options"]["num_ctx"] == 16_000
 
 
