@@ -9,6 +9,7 @@ from typing import Any
 
 from app.assemble import Services, assemble
 from core.domain.events import Entry, RunEvent
+from core.domain.problems import Problem
 from core.engine.engine import Engine
 
 BOUND_S = 20.0
@@ -88,7 +89,7 @@ async def opened(home: Path, folder: Path | None = None) -> AsyncIterator[Scene]
 async def crash(scene: Scene) -> None:
     """What a killed process leaves: nothing more is written, no last word."""
     database, runs = scene.services.database, scene.services.runs
-    database.put = lambda job: None  # type: ignore[method-assign]
+    database.put = lambda job: job.done(None, Problem("The process is gone."))  # type: ignore[method-assign]
     for live in tuple(runs._live.values()):
         while not live.task.done():
             live.task.cancel()

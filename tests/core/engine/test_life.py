@@ -1,0 +1,92 @@
+"""Every life of a session keeps its promises; and the machine that says so does catch planted bugs."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from core.domain.events import Call, Entry, RunEnded
+from core.engine import loop
+from core.engine.acts import act
+from core.engine.conversation import Conversation
+from core.engine.runs import Runs
+from core.tools.catalogue import TOOLS, read_arguments
+from tests.core.engine.life import Life
+
+BRIEF = settings(
+    max_examples=30,
+    stateful_step_count=12,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=(Phase.generate,),
+    suppress_health_check=list(HealthCheck),
+    report_multiple_bugs=False,
+)
+
+
+def test_every_life_keeps_its_promises() -> None:
+    run_state_machine_as_test(Life, settings=BRIEF)  # type: ignore[no-untyped-call]
+
+
+async def _act_first(run: loop.Work, call: Call) -> None:
+    """The effect before the fact that announces it."""
+    parameters = read_arguments(call.tool, call.arguments.head)
+    if call.tool not in TOOLS:
+        await loop.ask(run, call, parameters)
+        return
+    tool = TOOLS[call.tool]
+    events, blobs = await act(tool, call.id, parameters, run.workspace)
+    await run.record(loop.CallStarted(call.id, tool.name, tool.kind, tool.object(parameters)), *events, blobs=blobs)
+
+
+async def _nothing(*given: Any) -> dict[str, str]:
+    return {}
+
+
+def _deaf_to_ends(real: Callable[[Conversation, Entry], None]) -> Callable[[Conversation, Entry], None]:
+    def hear(talk: Conversation, entry: Entry) -> None:
+        pending = dict(talk.pending)
+        real(talk, entry)
+        if isinstance(entry.event, RunEnded):
+            talk.messages = [message for message in talk.messages if message.call_id not in pending]
+
+    return hear
+
+
+class _Forgetful(set[str]):
+    def add(self, name: str) -> None:
+        return
+
+
+def _open_to_all(real: Callable[..., None]) -> Callable[..., None]:
+    def init(self: Runs, *given: Any) -> None:
+        real(self, *given)
+        self._answering = _Forgetful()
+
+    return init
+
+
+def _no_turns(runs: Runs, session: str) -> asyncio.Lock:
+    return asyncio.Lock()
+
+
+MUTANTS: dict[str, tuple[Any, str, Any]] = {
+    "acts before it says so": (loop, "perform", _act_first),
+    "runs a doubted call again by itself": (Runs, "doubted", _nothing),
+    "leaves crashed runs as they look": (Runs, "recover", _nothing),
+    "owes results after an end": (Conversation, "hear", _deaf_to_ends(Conversation.hear)),
+    "takes two answers": (Runs, "__init__", _open_to_all(Runs.__init__)),
+    "lets wishes overtake each other": (Runs, "_turn", _no_turns),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_planted_bugs_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(*MUTANTS[name])
+    with pytest.raises(BaseException) as caught:  # an assertion, or a group of them
+        run_state_machine_as_test(Life, settings=settings(BRIEF, max_examples=150))  # type: ignore[no-untyped-call]
+    print(f"{name}: {caught.value!r}")
