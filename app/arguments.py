@@ -84,7 +84,10 @@ def _looking(commands: "argparse._SubParsersAction[_Parser]") -> None:
 def _care(commands: "argparse._SubParsersAction[_Parser]") -> None:
     doctor = _add(commands, "doctor", "Check this computer and the data, and say what to do.")
     _json(doctor)
-    _add(commands, "backup", "Make a checked backup of the data now.")
+    backup = _add(commands, "backup", "Make a checked backup of the data now, or put one back.")
+    backup.add_argument(
+        "--restore", nargs="?", const="", metavar="NAME", help="put back this backup, or the newest good one"
+    )
     _add(commands, "compact", "Make the data file as small as it can be.")
     shots = _add(commands, "screenshots", "Take pictures of every screen.")
     shots.add_argument("folder", metavar="DIR")

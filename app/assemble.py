@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from app import places
+from core.domain.problems import Trouble
 from core.engine.drafts import Drafts
 from core.engine.engine import Engine
 from core.engine.runs import Runs
-from core.store.database import Database
 from core.store.journal import Journal
+from core.store.opening import Opened, open_data
 from core.store.reader import Reader
 
 
@@ -19,23 +19,30 @@ class Services:
 
     engine: Engine
     runs: Runs
-    database: Database
+    opened: Opened
     reader: Reader
+
+    @property
+    def notes(self) -> tuple[Trouble, ...]:
+        """What the person should be told of the data."""
+        return self.opened.notes
 
     async def close(self) -> None:
         """End what goes, then let go of the file: the writing connection last, it checkpoints."""
         await self.runs.close()
         self.reader.close()
-        self.database.close()
+        if self.opened.database:
+            self.opened.database.close()
 
 
 async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Services:
     """On the engine's loop: SQLite connections stay in the thread that made them."""
-    path = places.database(folder)
-    database = Database(path)
-    reader = Reader(path)
-    journal = Journal(database, reader)
+    opened = open_data(folder)
+    reader = Reader(opened.path, frozen=opened.frozen)
+    journal = Journal(opened.database, reader)
     drafts = Drafts()
     runs = Runs(journal, reader, drafts, report)
-    await runs.recover()
-    return Services(Engine(path, journal, reader, runs, drafts), runs, database, reader)
+    engine = Engine(opened, journal, reader, runs, drafts)
+    if opened.database:
+        await runs.recover()
+    return Services(engine, runs, opened, reader)

@@ -30,6 +30,8 @@ def main(typed: list[str] | None = None) -> int:
             from app.desktop import show  # Qt is heavy, and a command line has no use for it
 
             return show(folder, read)
+        if read.command == "backup" and read.restore is not None:
+            return _restore(folder, read.restore, out)
         return command(words, folder, out)
     except Problem as problem:
         out.trouble(problem.trouble)
@@ -54,6 +56,21 @@ def command(words: list[str], home: Path, out: Output) -> int:
             return runner.run(_alone(words, home, folder, out))
         finally:
             lock.release()
+
+
+def _restore(folder: Path, name: str, out: Output) -> int:
+    """Only while nobody has the data open, this program included."""
+    from app.commands.care import restore
+
+    lock = Lock(places.lock(folder))
+    if not lock.take():
+        raise Problem(
+            "Journeyman has this data open.", "A backup can only be put back into a closed file.", "Close it."
+        )
+    try:
+        return restore(folder, name, out)
+    finally:
+        lock.release()
 
 
 def _here() -> Path:
@@ -93,6 +110,8 @@ async def _alone(words: list[str], home: Path, folder: Path, out: Output) -> int
     if sys.platform != "win32":
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     services = await assemble(home, partial(_report, out))
+    for note in services.notes:
+        out.trouble(note)
     perform = performer(services, home)
     owner = Owner(places.socket(home), perform)
     try:

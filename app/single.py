@@ -1,5 +1,6 @@
 """One owner for each data folder: a lock that dies with its process."""
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -21,10 +22,12 @@ class Lock:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600), "r+")
         except OSError as error:
+            if error.errno in {errno.EACCES, errno.EROFS, errno.EPERM} and self._path.parent.is_dir():
+                return True  # where nobody can write, nobody needs to be kept out
             raise Problem(
-                f"The data folder {self._path.parent} cannot be written.",
+                f"The data folder {self._path.parent} cannot be made.",
                 f"{error.strerror}.",
-                "Give yourself the right to write there, or name another folder with --home.",
+                "Name another folder with --home.",
             ) from error
         if not _lock(file):
             file.close()

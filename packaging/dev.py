@@ -48,6 +48,10 @@ def main(words: list[str]) -> int:
     except Trouble as trouble:
         print(trouble, file=sys.stderr)
         return 1
+    except OSError as error:
+        do = "Mend that and give the same command again; deleting .venv is always safe."
+        print(Trouble("The set-up could not go on.", str(error), do), file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
 
@@ -59,8 +63,9 @@ def run(words: list[str], system: bool) -> int:
 
 
 def screenshots(words: list[str], system: bool) -> int:
-    """Let the app paint its own screens."""
+    """Let the app paint its own screens, in memory: a display would change their sizes."""
     prepare("run", system)
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     become([str(PYTHON), "-P", "-m", "app", "screenshots", *words])
 
 

@@ -21,6 +21,9 @@ from ui.theme import Look
 CODE_FRAME: Final = QTextFormat.Property.UserProperty.value + 1
 LINE_SPACING: Final = 136.0
 INDENT: Final = 20
+BOX_ABOVE: Final = 2
+BOX_BELOW: Final = 10
+BOX_PADDING: Final = 10
 HEADING_GROWTH: Final = (4, 2, 1)
 
 
@@ -114,15 +117,10 @@ class Ink:
         return made
 
     def code_frame(self, depth: int) -> QTextFrameFormat:
-        theme = self.look.theme
         made = QTextFrameFormat()
-        made.setBorder(1)
-        made.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
-        made.setBorderBrush(theme.strong_line)
-        made.setBackground(theme.panel if theme.dark else theme.background)
-        made.setPadding(9)
-        made.setTopMargin(2)
-        made.setBottomMargin(10)
+        made.setPadding(BOX_PADDING)  # whoever shows the document draws the box: Qt's own has square corners
+        made.setTopMargin(BOX_ABOVE)
+        made.setBottomMargin(BOX_BELOW)
         made.setLeftMargin(depth * INDENT)
         made.setProperty(CODE_FRAME, True)
         return made

@@ -5,7 +5,7 @@ from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import QUrl
+from PySide6.QtCore import QCoreApplication, QUrl
 from PySide6.QtGui import QColor, QImage, QTextCursor, QTextDocument, QTextFrame
 
 from ui.document_formats import CODE_FRAME, INDENT, Ink
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-TEXT_LIMIT: Final = 256 * 1024
-INLINE_LIMIT: Final = 8 * 1024  # longer than any paragraph a person reads; brackets cost the square of their number
+TEXT_LIMIT: Final = 64 * 1024  # what the flow of a run shows; all of it is in the step pane
+INLINE_LIMIT: Final = 6 * 1024  # longer than any paragraph a person reads; brackets cost the square of their number
+PARAGRAPH_LIMIT: Final = 16 * 1024
+LINE_COUNT_LIMIT: Final = 2_000
 NESTING_LIMIT: Final = 20
-CELL_LIMIT: Final = 2_000  # a table of 20,000 cells takes Qt seconds to lay out
-INLINE_BUDGET_S: Final = 0.08
+CELL_LIMIT: Final = 600  # each costs Qt 0.1 ms and more
+INLINE_BUDGET_S: Final = 0.06
 SCHEMES: Final = ("http://", "https://", "mailto:")
 
 
@@ -43,20 +45,27 @@ class Flow:
         self._text = ""
         self._kept = 0
         self._place = _Place()
+        self._code: _OpenCode | None = None
         document.setUndoRedoEnabled(False)
         document.setIndentWidth(INDENT)
         document.setDocumentMargin(0)
 
-    def write(self, text: str) -> None:
-        """Show `text`."""
+    def write(self, text: str) -> int:
+        """Show `text`; return the place in the document from which on it may look different."""
         if text == self._text and self._kept:
-            return
+            return self._document.characterCount() - 1
+        if self._code and (grown := self._code.grow(self._text, text)):
+            self._text = text
+            return grown
+        self._code = None
         if not text.startswith(self._text[: self._kept]) or not self._kept:
             self._clear()
         self._text = text
-        tail = text[self._kept :]
-        writer = _Writer(self._document, Ink.of(self._look), self._place)
+        tail, changed = text[self._kept :], self._place.position
         blocks = _blocks(tail)
+        all_at_once = QTextCursor(self._document)  # Qt lays out after each edit, so there is one
+        all_at_once.beginEditBlock()
+        writer = _Writer(self._document, Ink.of(self._look), self._place)
         for block in blocks[:-1]:
             writer.write(block)
         if len(blocks) > 1 and len(text) <= TEXT_LIMIT:
@@ -64,10 +73,13 @@ class Flow:
             self._place = writer.place()
         if blocks:
             writer.write(blocks[-1])
+            self._code = _OpenCode.of(blocks[-1], text, self._document)
+        all_at_once.endEditBlock()
+        return changed
 
     def finish(self, text: str) -> None:
         """Show the whole text: a link whose address stands at the end is known only now."""
-        if text != self._text or "]:" in text:
+        if text != self._text or "]:" in text or self._code:
             self._clear()
         self.write(text)
 
@@ -81,6 +93,7 @@ class Flow:
         self._document.clear()
         self._kept = 0
         self._place = _Place()
+        self._code = None
 
 
 def render(document: QTextDocument, text: str, look: Look) -> None:
@@ -109,6 +122,39 @@ class _Place:
 
 
 @dataclass(slots=True)
+class _OpenCode:
+    """A box of code that is still being streamed: what comes is added to it, nothing is parsed again."""
+
+    fence: str
+    frame: QTextFrame
+
+    @classmethod
+    def of(cls, block: "_Block", text: str, document: QTextDocument) -> "_OpenCode | None":
+        token = block.tokens[0]
+        last_line = text[text.rfind("\n") + 1 :]
+        if token.type != "fence" or not token.content.strip() or token.markup in last_line or len(text) > TEXT_LIMIT:
+            return None
+        if text.rstrip().endswith(token.markup) or f"\n{token.markup}{token.info}" not in f"\n{text}":
+            return None
+        return cls(token.markup, code_frames(document)[-1])
+
+    def grow(self, before: str, after: str) -> int:
+        """Add what is new and say where; 0 where it has to be parsed after all."""
+        if not after.startswith(before):
+            return 0
+        new, line = after[len(before) :], before[before.rfind("\n") + 1 :]
+        plain = visible(new) == new and cut_lines(line + new) == line + new
+        if self.fence[0] * 2 in line + new or not plain or len(after) > TEXT_LIMIT:
+            return 0
+        shown = before[len(before.rstrip("\n")) :] + new  # line ends are shown once something follows them
+        held = len(shown) - len(shown.rstrip("\n"))
+        end = self.frame.lastCursorPosition()
+        place = end.position()
+        end.insertText(shown[: len(shown) - held])
+        return place
+
+
+@dataclass(slots=True)
 class _Block:
     """One block of the outermost level, and the line it begins on."""
 
@@ -129,8 +175,9 @@ def _parser() -> "MarkdownIt":
 
 def _blocks(text: str) -> list[_Block]:
     """The outermost blocks of bounded text."""
-    if len(text) > TEXT_LIMIT:
-        text = f"{text[:TEXT_LIMIT]}\n\n…"
+    if len(text) > TEXT_LIMIT or text.count("\n") > LINE_COUNT_LIMIT:
+        text = "\n".join(text[:TEXT_LIMIT].split("\n", LINE_COUNT_LIMIT)[:LINE_COUNT_LIMIT])
+        text += "\n\n… " + QCoreApplication.translate("markdown", "The rest is in the step's Output.")
     parser = _parser()
     tokens: list[Token] = []
     env: dict[str, Any] = {}
@@ -240,7 +287,8 @@ class _Writer:
         ink, heading = self._ink, self._heading
         base = ink.heading(heading) if heading else ink.quoted if self._quotes else ink.plain
         if not token.children:
-            self._cursor.insertText(token.content, base)
+            shown = token.content[:PARAGRAPH_LIMIT] + (" …" if len(token.content) > PARAGRAPH_LIMIT else "")
+            self._cursor.insertText(shown.replace("\n", "\u2028"), base)
             return
         marks: list[str] = []
         address = refused = ""
@@ -313,7 +361,8 @@ class _Writer:
         self._leave()
         if rows > shown:
             self._paragraph()
-            self._cursor.insertText(f"… {rows - shown} more rows", self._ink.quoted)
+            more = QCoreApplication.translate("markdown", "… {} more rows").format(rows - shown)
+            self._cursor.insertText(more, self._ink.quoted)
         return close
 
     def _leave(self) -> None:

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -137,8 +138,7 @@ def load_theme(name: str) -> Theme:
 
 def load_fonts(scale: float = 1.0) -> Fonts:
     """Make the bundled fonts known to Qt and build the few sizes the window uses."""
-    for file in FONT_FILES:
-        QFontDatabase.addApplicationFont(str(RESOURCES / "fonts" / file))
+    make_known()
 
     def inter(pixels: int, weight: QFont.Weight) -> QFont:
         return _font("Inter", round(pixels * scale), weight)
@@ -155,6 +155,13 @@ def load_fonts(scale: float = 1.0) -> Fonts:
         caption=inter(11, normal),
         mono=_font("JetBrains Mono", round(12 * scale), normal),
     )
+
+
+@cache
+def make_known() -> None:
+    """Register the bundled files, once: Qt would keep each further copy and look through all of them."""
+    for file in FONT_FILES:
+        QFontDatabase.addApplicationFont(str(RESOURCES / "fonts" / file))
 
 
 def dress(app: QApplication, theme: Theme, fonts: Fonts | None = None) -> None:

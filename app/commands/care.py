@@ -6,10 +6,15 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from app import places
 from app.commands.context import Context
 from app.commands.exits import DONE, FAILED
+from app.output import Output
+from core.domain.problems import Problem
+from core.store.backup import backups_of, newest_good, verify
+from core.store.backup import restore as put_back
 
 ROOM = 256 << 20
 
@@ -59,8 +64,25 @@ def _qt() -> Finding:
 
 
 async def backup(context: Context) -> int:
-    raise NotImplementedError
+    made = await context.engine.back_up()
+    context.out.write(f"Backed up to {made.path}: {made.health.facts:,} facts in {made.health.sessions:,} sessions.")
+    return DONE
+
+
+def restore(folder: Path, name: str, out: Output) -> int:
+    """Put a backup in the place of the data, which nobody may have open; the present file is kept aside."""
+    path = places.database(folder)
+    found = verify(backups_of(path) / Path(name).name) if name else newest_good(path)
+    if found is None:
+        raise Problem("There is no good backup.", f"None was found in {backups_of(path)}.", "")
+    aside = put_back(path, found.path)
+    out.write(f"Restored {found.words}.")
+    if aside:
+        out.write(f"The data as it was is kept in {aside}.")
+    return DONE
 
 
 async def compact(context: Context) -> int:
-    raise NotImplementedError
+    done = await context.engine.compact()
+    context.out.write(f"{done.before / 2**20:.1f} MB before, {done.after / 2**20:.1f} MB now.")
+    return DONE

@@ -10,7 +10,7 @@ from core.domain.problems import Problem
 from core.domain.question import Answer, Question
 from core.domain.steps import OPEN, Step, verb
 from core.engine.engine import Engine
-from core.store.journal import Told
+from core.store.told import Told
 
 
 class Follower:

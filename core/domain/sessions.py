@@ -15,7 +15,7 @@ from core.domain.events import (
     RunStarted,
     SessionOpened,
 )
-from core.domain.steps import Step, line
+from core.domain.steps import Outline, Step, line
 
 ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed": "failed"}
 
@@ -24,7 +24,8 @@ ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed"
 class SessionRow:
     """`status` is waiting, running, done, failed, stopped, limit or interrupted.
 
-    `doing` is the object of the last step and `doing_kind` its kind.
+    `doing` is the object of the last step and `doing_kind` its kind. `steps` are what a person counts, `rows` what is
+    painted.
     """
 
     id: str
@@ -41,20 +42,22 @@ class SessionRow:
     rounds: int = 0
     max_rounds: int = 0
     waiting: int = 0
+    rows: int = 0
     steps: int = 0
     tokens: int = 0
     cost: float = 0.0
 
 
-def fold_session(row: SessionRow, entry: Entry, changed: list[Step], steps: int) -> SessionRow:
-    """The line after `entry`, which changed these rows and left `steps` of them."""
+def fold_session(row: SessionRow, entry: Entry, changed: list[Step], outline: Outline) -> SessionRow:
+    """The line after `entry`, which changed these rows and left the outline so."""
     doing = changed[-1] if changed and changed[-1].kind not in {"run", "person"} else None
     return replace(
         row,
         updated=max(entry.at, row.updated),
         seq=entry.seq,
         runs=max(row.runs, entry.run),
-        steps=steps,
+        rows=outline.rows,
+        steps=outline.numbers,
         doing_kind=doing.kind if doing else row.doing_kind,
         doing=doing.object if doing else row.doing,
         **_changes(row, entry),
@@ -74,9 +77,10 @@ def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
             return {"tokens": row.tokens + usage.input + usage.output}
         case QuestionAsked():
             return {"status": "waiting", "waiting": row.waiting + 1}
-        case QuestionAnswered() if row.status == "waiting":
+        case QuestionAnswered():
             left = max(0, row.waiting - 1)
-            return {"status": "waiting" if left else "running", "waiting": left}
+            going_on = row.status == "waiting" and not left
+            return {"status": "running" if going_on else row.status, "waiting": left}
         case RunInterrupted(calls=calls):
             return {"status": "waiting" if row.waiting and not calls else "interrupted"}
         case RunResumed():

@@ -122,6 +122,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.add("refused", "failed", object=line(f"{tool}: {reason.head}"), numbered=True)
         case FileChanged(call_id=call, added=added, removed=removed):
             changed.mark(call, files=1, added=added, removed=removed)
+            changed.count(files=1)
         case ToolReturned(call_id=call, output=output, failed=failed, exit_code=code):
             marks = {"bytes": output.size or len(output.head)} | ({} if code is None else {"exit": code})
             if changed.close(call, "failed" if failed else "done", marks=marks):

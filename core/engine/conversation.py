@@ -62,13 +62,13 @@ class Conversation:
                 self.start = entry.event
                 self.rounds = self.turn = 0
                 self.done = False
-            case PersonSpoke(text=text):
-                self.waiting.append(Message("user", text))
+            case PersonSpoke(text=text, attachments=attachments):
+                self.waiting.append(Message("user", text, attachments=attachments))
             case RequestSent():
                 self.messages += self.waiting
                 self.waiting.clear()
-            case Replied(text=text, calls=calls):
-                self.messages.append(Message("assistant", text, calls))
+            case Replied(text=text, calls=calls, reasoning=reasoning, carry=carry):
+                self.messages.append(Message("assistant", text, calls, reasoning=reasoning, carry=carry))
                 self.pending = {call.id: call for call in calls}
                 self.rounds += 1
                 self.total_rounds += 1
@@ -78,15 +78,17 @@ class Conversation:
                 self.turn += 1
             case CallStarted(call_id=call, object=what):
                 self.started[call] = what
-            case ToolReturned(call_id=call, output=output) | CallRefused(call_id=call, reason=output):
-                self._settle(call, output)
+            case ToolReturned(call_id=call, output=output, failed=failed):
+                self._settle(call, output, failed)
+            case CallRefused(call_id=call, reason=reason):
+                self._settle(call, reason, failed=True)
             case QuestionAsked(call_id=call):
                 self.asked.add(call)
             case QuestionAnswered(call_id=call, answer=answer):
                 self._settle(call, Text(spoken(answer)))
             case RunEnded():
                 for call in tuple(self.pending):
-                    self._settle(call, NOT_RUN)
+                    self._settle(call, NOT_RUN, failed=True)
                 self.done = True
             case _:
                 pass
@@ -95,10 +97,10 @@ class Conversation:
         """The calls that started and did not return: id → what a person sees of them."""
         return {call: self.started[call] for call in self.pending if call in self.started}
 
-    def _settle(self, call: str, output: Text) -> None:
+    def _settle(self, call: str, output: Text, failed: bool = False) -> None:
         """A call has its one result."""
         if self.pending.pop(call, None):
-            self.messages.append(Message("tool", output, call_id=call))
+            self.messages.append(Message("tool", output, call_id=call, failed=failed))
         self.started.pop(call, None)
         self.asked.discard(call)
 

@@ -6,12 +6,14 @@ from pathlib import Path
 
 from core.domain.events import Entry, SessionOpened, Text
 from core.domain.problems import Problem
-from core.domain.question import Answer, Option, Question
+from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step, line
 from core.engine.drafts import Draft, Drafts
 from core.engine.runs import Runs, Settle
+from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact
 from core.store.journal import Forget, Journal, Listener
+from core.store.opening import Opened
 from core.store.reader import Reader
 from core.store.search import Hit
 from core.workspace.paths import workspace
@@ -20,8 +22,8 @@ from core.workspace.paths import workspace
 class Engine:
     """Lives on one loop; every method is called there."""
 
-    def __init__(self, path: Path, journal: Journal, reader: Reader, runs: Runs, drafts: Drafts) -> None:
-        self._path = path
+    def __init__(self, opened: Opened, journal: Journal, reader: Reader, runs: Runs, drafts: Drafts) -> None:
+        self._opened = opened
         self._journal = journal
         self._reader = reader
         self._runs = runs
@@ -40,9 +42,12 @@ class Engine:
     async def stop(self, session: str) -> None:
         await self._runs.stop(session)
 
-    async def answer(self, question: str, answer: Answer) -> str:
-        """Answer a question; the session it belongs to."""
-        return await self._runs.answer(question, answer)
+    async def answer(self, question: str, answer: Answer, *, go_on: bool = False) -> str:
+        """Answer a question; the session it belongs to. With `go_on` a run that a restart left waiting is resumed."""
+        session = await self._runs.answer(question, answer)
+        if go_on and not self._runs.going(session):
+            await self._runs.resume(session)
+        return session
 
     async def resume(self, session: str, settle: Settle = "") -> None:
         await self._runs.resume(session, settle)
@@ -83,7 +88,7 @@ class Engine:
         """Search everything that was said, on a connection of its own: a long search must not hold the runs."""
 
         def search() -> list[Hit]:
-            reader = Reader(self._path)
+            reader = Reader(self._opened.path, frozen=self._opened.frozen)
             try:
                 return reader.find(text, limit)
             finally:
@@ -104,14 +109,23 @@ class Engine:
 
     def steps(self, session: SessionRow) -> list[Step]:
         """Every row of a session."""
-        return self._reader.steps(session.id, 0, session.steps)
+        return self._reader.steps(session.id, 0, session.rows)
+
+    async def back_up(self) -> Backup:
+        """A checked copy of the data, beside the writing."""
+        return await asyncio.to_thread(back_up, self._opened.path)
+
+    async def back_up_daily(self) -> None:
+        """Once a day of use."""
+        if self._opened.database:
+            await asyncio.to_thread(back_up_daily, self._opened.path)
+
+    async def compact(self) -> Compacted:
+        """The file as small as it can be; nothing is written meanwhile."""
+        if self._opened.database is None:
+            raise Problem("The data folder cannot be written.", "It was opened to look at.", "")
+        return await self._opened.database.do(compact, alone=True)
 
     def questions(self) -> list[tuple[SessionRow, Question]]:
         """The open questions, the oldest first."""
-        found = []
-        for session, at, _, payload in self._reader.questions():
-            plain = payload["question"]
-            options = tuple(Option(**option) for option in plain.get("options", ()))
-            question = Question(**{**plain, "options": options, "asked": at})
-            found.append((self.session(session), question))
-        return found
+        return [(self.session(session), question) for session, question in self._reader.questions()]

@@ -28,8 +28,9 @@ from core.engine.conversation import Conversation
 from core.engine.drafts import Drafts
 from core.engine.loop import Work, work
 from core.models.catalogue import model_for
-from core.store.journal import Journal, Told
+from core.store.journal import Journal
 from core.store.reader import Reader
+from core.store.told import Told
 
 Settle = Literal["", "again", "skip", "end"]  # what to do with calls that may have run
 GOES_ON = frozenset({"running", "waiting", "interrupted"})

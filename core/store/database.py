@@ -1,6 +1,7 @@
 """The one connection that writes, on a thread of its own: waiting jobs share a transaction and one sync."""
 
 import asyncio
+import contextlib
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -11,7 +12,10 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from core.domain.problems import Problem
-from core.store.migrate import migrate, refuse_foreign
+from core.store.backup import back_up_before
+from core.store.files import size_of, touch_private, unwritable
+from core.store.health import is_damage, peek
+from core.store.migrate import migrate, newest, refuse_foreign, version
 
 T = TypeVar("T")
 BATCH = 256
@@ -33,12 +37,19 @@ class Database:
     Attributes:
         undone: called on the writing thread after a rollback, so that caches forget what did not happen.
         relieve: called on the writing thread when the disk is full; true when it could free some room.
+        recover: called on the writing thread after a commit that follows a relief; true when there is room again.
+        closed: called on the writing thread when all is in the file; true when that was whole all the while.
     """
 
     def __init__(self, path: Path, *, synchronous: str = "FULL") -> None:
         self.path = path
         self.undone: Callable[[], None] = lambda: None
         self.relieve: Callable[[], bool] = lambda: False
+        self.recover: Callable[[], bool] = lambda: True
+        self.closed: Callable[[bool], None] = lambda whole: None
+        self._relieved = False
+        self._damaged = False
+        self._ended = False
         self._synchronous = synchronous
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._held: list[Job | None] = []
@@ -69,9 +80,13 @@ class Database:
 
     def put(self, job: Job) -> None:
         self._jobs.put(job)
+        if self._ended:
+            self._turn_away()
 
     def close(self) -> None:
-        """Finish what waits, then let go of the file."""
+        """Finish what waits, then let go of the file. A second time does nothing."""
+        if self._ended:
+            return
         self._jobs.put(None)
         self._thread.join()
 
@@ -85,7 +100,20 @@ class Database:
         try:
             self._work(db)
         finally:
+            with contextlib.suppress(sqlite3.Error):  # a full disk: the log stays, and is read at the next start
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self.closed(not self._damaged)
             db.close()
+            self._ended = True
+            self._turn_away()
+
+    def _turn_away(self) -> None:
+        """Jobs that came after the end are told so; nobody waits for ever."""
+        closed = Problem("The data file is closed.", "Journeyman is ending.", "Start it again.")
+        with contextlib.suppress(Empty):
+            while True:
+                if job := self._jobs.get_nowait():
+                    self._finish([(job, None, closed)])
 
     def _work(self, db: sqlite3.Connection) -> None:
         while job := self._next():
@@ -116,7 +144,9 @@ class Database:
         try:
             results = self._together(db, batch)
         except Exception as error:
+            self._damaged = self._damaged or is_damage(error)
             if full(error) and self.relieve():
+                self._relieved = True
                 self._commit(db, batch)
             elif len(batch) > 1:
                 for job in batch:
@@ -125,18 +155,30 @@ class Database:
                 self._finish([(batch[0], None, problem_of(error))])
         else:
             self._finish([(job, result, None) for job, result in zip(batch, results, strict=True)])
+            self._relieved = self._relieved and not self.recover()
 
     def _together(self, db: sqlite3.Connection, batch: list[Job]) -> list[Any]:
         try:
+            self._still_there()
             db.execute("BEGIN IMMEDIATE")
             results = [job.work(db) for job in batch]
             db.execute("COMMIT")
         except BaseException:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
+            with contextlib.suppress(sqlite3.Error):  # SQLite rolls back by itself at its worst errors
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
             self.undone()
             raise
         return results
+
+    def _still_there(self) -> None:
+        """SQLite would go on writing to a file that has no name any more."""
+        if not self.path.exists():
+            raise Problem(
+                "The data file was removed while Journeyman was open.",
+                f"{self.path} is gone.",
+                "Put it back, or end Journeyman and restore a backup. Nothing more is saved.",
+            )
 
     def _attempt(self, db: sqlite3.Connection, job: Job) -> tuple[Any, BaseException | None]:
         try:
@@ -150,7 +192,7 @@ class Database:
         for end in ends:
             by_loop.setdefault(end[0].loop, []).append(end)
         for loop, told in by_loop.items():
-            if not loop.is_closed():
+            with contextlib.suppress(RuntimeError):  # the loop has ended, and nobody listens
                 loop.call_soon_threadsafe(_tell, told)
 
 
@@ -160,14 +202,24 @@ def _tell(ends: list[tuple[Job, Any, BaseException | None]]) -> None:
 
 
 def connect(path: Path, synchronous: str) -> sqlite3.Connection:
-    """Open for writing, in the newest form."""
+    """Open for writing, in the newest form; a file of an older form is copied first."""
+    try:
+        if size_of(path):
+            with contextlib.closing(peek(path)) as first:  # closing a connection that writes would change the file
+                refuse_foreign(first)
+        touch_private(path)
+    except OSError as error:
+        raise unwritable(path.parent, error) from error
+    except sqlite3.Error as error:
+        raise problem_of(error) from error
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
-        refuse_foreign(db)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute(f"PRAGMA synchronous = {synchronous}")
-        db.execute("PRAGMA foreign_keys = 1")
+        if 0 < version(db) < newest():
+            back_up_before(path, newest())
         migrate(db)
+        db.execute("PRAGMA foreign_keys = 1")
     except BaseException as error:
         db.close()
         if isinstance(error, sqlite3.Error):

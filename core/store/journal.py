@@ -19,9 +19,9 @@ from core.domain.events import (
 from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.domain.sessions import SessionRow, fold_session
-from core.domain.steps import OPEN, Outline, Step, fold
-from core.store.blobs import deflate
-from core.store.codec import decode, pack
+from core.domain.steps import OPEN, Outline, fold
+from core.store.blobs import deflate, inflate
+from core.store.codec import NAMES, decode, pack, whole
 from core.store.database import Database, Job
 from core.store.keys import key, span
 from core.store.reader import Reader
@@ -35,16 +35,7 @@ from core.store.rows import (
     write_steps,
 )
 from core.store.search import index
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A fact that is durable, with the rows it changed and the session's line after it."""
-
-    entry: Entry
-    steps: list[Step]
-    session: SessionRow
-
+from core.store.told import Told
 
 Listener = Callable[[Told], None]
 Forget = Callable[[], None]
@@ -63,13 +54,14 @@ class _Open:
 class Journal:
     """Write first, tell afterwards: a listener never hears what a crash could undo."""
 
-    def __init__(self, database: Database, reader: Reader, clock: Clock = now) -> None:
+    def __init__(self, database: Database | None, reader: Reader, clock: Clock = now) -> None:
         self._database = database
         self._reader = reader
         self._clock = clock
         self._listeners: list[Listener] = []
         self._open: dict[str, _Open] = {}  # of the writing thread
-        database.undone = self._open.clear
+        if database:
+            database.undone = self._open.clear
 
     async def open(self, workspace: str, title: str) -> str:
         """Begin a session."""
@@ -79,6 +71,10 @@ class Journal:
 
     async def append(self, session: str, *events: RunEvent, blobs: Mapping[str, bytes] | None = None) -> Entry:
         """Make facts durable, all or none, then tell every listener; the last entry."""
+        if self._database is None:
+            raise Problem(
+                "The data folder cannot be written.", "It was opened to look at.", "Name another with --home."
+            )
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Entry] = loop.create_future()
 
@@ -139,12 +135,12 @@ class Journal:
         db.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", (name, entry.run, at, packed.kind, packed.payload))
         for blob, body in packed.blobs.items():
             _keep(db, blob, body)
-        index(db, name, packed.whole)
+        index(db, name, whole(packed.whole, lambda blob: kept(db, blob)))
         steps = fold(entry, known.outline)
         write_steps(db, known.number, steps)
-        known.row = fold_session(known.row, entry, steps, known.outline.rows)
+        known.row = fold_session(known.row, entry, steps, known.outline)
         update_session(db, known.number, known.row)
-        _track_question(db, known.number, entry)
+        track_question(db, known.number, entry)
         return Told(entry, steps, known.row)
 
     def _known(self, db: sqlite3.Connection, session: str, event: RunEvent, at: int) -> _Open:
@@ -166,14 +162,18 @@ def _load(db: sqlite3.Connection, session: str) -> _Open | None:
     if found is None:
         return None
     number, row = found[0], read_session(found[1:])
-    return _Open(number, row, load_outline(db, number, row.steps), row.runs)
+    outline = load_outline(db, number, row.rows)
+    run, kind = db.execute("SELECT run, kind FROM entry WHERE id = ?", (key(number, row.seq),)).fetchone()
+    # Words that begin a run carry its number before it has begun.
+    opening = kind == NAMES[PersonSpoke] and "run" not in outline.open
+    return _Open(number, row, outline, run - opening)
 
 
 def load_outline(db: sqlite3.Connection, number: int, rows: int) -> Outline:
     """The rows later facts may change, and the counts."""
     waiting = ", ".join(f"'{status}'" for status in sorted(OPEN))
     found = db.execute(
-        f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND status IN ({waiting})", span(number)
+        f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND status IN ({waiting}) ORDER BY id", span(number)
     )
     steps = [read_step(row) for row in found]
     last = db.execute(
@@ -187,7 +187,13 @@ def _keep(db: sqlite3.Connection, name: str, body: bytes) -> None:
         db.execute("INSERT INTO blob VALUES (?, ?, ?)", (name, len(body), deflate(body)))
 
 
-def _track_question(db: sqlite3.Connection, number: int, entry: Entry) -> None:
+def kept(db: sqlite3.Connection, name: str) -> bytes | None:
+    """Contents that were kept apart; None where they are gone."""
+    row = db.execute("SELECT body FROM blob WHERE hash = ?", (name,)).fetchone()
+    return inflate(row[0]) if row else None
+
+
+def track_question(db: sqlite3.Connection, number: int, entry: Entry) -> None:
     """The open questions, for the inbox."""
     match entry.event:
         case QuestionAsked(question=question):

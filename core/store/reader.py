@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from core.domain.question import Option, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.store.blobs import inflate
@@ -14,6 +15,7 @@ from core.store.rows import SESSION_COLUMNS, STEP_COLUMNS, read_session, read_st
 from core.store.search import Hit, find
 
 PAGE = 200
+Unreadable = sqlite3.Error  # what a read raises where the file is damaged or of another form
 
 
 class Reader:
@@ -88,13 +90,13 @@ class Reader:
         row = self._db.execute("SELECT body FROM blob WHERE hash = ?", (name,)).fetchone()
         return inflate(row[0]) if row else b""
 
-    def questions(self) -> list[tuple[str, int, str, dict[str, Any]]]:
-        """The open questions, oldest first: session, when it was asked, its run's title, and the event as JSON."""
+    def questions(self) -> list[tuple[str, Question]]:
+        """The open questions with their sessions, the oldest first."""
         rows = self._db.execute(
-            "SELECT s.id, e.at, s.title, e.payload FROM question q JOIN session s ON s.number = q.session"
+            "SELECT s.id, e.at, e.payload FROM question q JOIN session s ON s.number = q.session"
             " JOIN entry e ON e.id = q.session << 32 | q.seq ORDER BY e.at"
         )
-        return [(name, at, title, json.loads(payload)) for name, at, title, payload in rows]
+        return [(name, _question(json.loads(payload)["question"], at)) for name, at, payload in rows]
 
     def asked(self, question: str) -> tuple[str, str] | None:
         """The session and the call of an open question."""
@@ -116,3 +118,8 @@ class Reader:
                 return 0
             self._numbers[session] = row[0]
         return self._numbers[session]
+
+
+def _question(plain: dict[str, Any], asked: int) -> Question:
+    options = tuple(Option(**option) for option in plain.get("options", ()))
+    return Question(**{**plain, "options": options, "asked": asked})

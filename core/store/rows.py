@@ -14,9 +14,9 @@ SESSION_COLUMNS = ", ".join(field.name for field in fields(SessionRow))
 STEP_COLUMNS = "id, number, kind, key, status, object, began, ended, run, depth, tokens, cost, marks, first, last"
 
 _UPDATE_SESSION = "UPDATE session SET " + ", ".join(
-    f"{field.name} = ?" for field in fields(SessionRow) if field.name not in {"id", "opened"}
+    f"{field.name} = ?" for field in fields(SessionRow) if field.name != "id"
 )
-_SESSION_VALUES = tuple(field.name for field in fields(SessionRow) if field.name not in {"id", "opened"})
+_SESSION_VALUES = tuple(field.name for field in fields(SessionRow) if field.name != "id")
 
 
 def write_steps(db: sqlite3.Connection, session: int, steps: Iterable[Step]) -> None:
@@ -44,11 +44,11 @@ def read_step(row: tuple[Any, ...]) -> Step:
     )  # fmt: skip
 
 
-def insert_session(db: sqlite3.Connection, row: SessionRow) -> int:
-    """A new line in the list; its number."""
+def insert_session(db: sqlite3.Connection, row: SessionRow, number: int | None = None) -> int:
+    """A new line in the list; its number, the next one unless given."""
     places = ", ".join("?" for _ in fields(SessionRow))
     values = tuple(getattr(row, field.name) for field in fields(SessionRow))
-    cursor = db.execute(f"INSERT INTO session ({SESSION_COLUMNS}) VALUES ({places})", values)
+    cursor = db.execute(f"INSERT INTO session (number, {SESSION_COLUMNS}) VALUES (?, {places})", (number, *values))
     assert cursor.lastrowid is not None
     return cursor.lastrowid
 

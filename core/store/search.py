@@ -1,9 +1,11 @@
 """Full-text search over everything that was said, asked, called and returned."""
 
+import json
 import re
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from core.domain.events import (
     CallRefused,
@@ -22,6 +24,7 @@ from core.domain.question import spoken
 from core.store.keys import place, session_of
 
 CAP = 262_144  # characters of one text that are indexed
+AROUND = 40  # characters shown before a match
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,7 @@ class Hit:
     seq: int
     kind: str
     at: int
+    text: str = ""
 
 
 def words(event: RunEvent) -> Iterator[str]:
@@ -83,9 +87,33 @@ def find(db: sqlite3.Connection, text: str, limit: int = 100) -> list[Hit]:
     hits: list[Hit] = []
     for (key,) in keys.fetchall():
         row = db.execute(
-            "SELECT s.id, s.title, e.kind, e.at FROM entry e JOIN session s ON s.number = ? WHERE e.id = ?",
+            "SELECT s.id, s.title, e.kind, e.at, e.payload FROM entry e JOIN session s ON s.number = ? WHERE e.id = ?",
             (session_of(key), key),
         ).fetchone()
         if row:
-            hits.append(Hit(row[0], row[1], place(key), row[2], row[3]))
+            hits.append(Hit(row[0], row[1], place(key), row[2], row[3], _around(row[4], text)))
     return hits
+
+
+def _around(payload: str, text: str) -> str:
+    """The words around the first match; the start of the text where the match is in a part kept apart."""
+    said = " ".join(" ".join(_strings(json.loads(payload))).split())
+    asked = re.findall(r"\w+", text.casefold())
+    found = [place for place in (said.casefold().find(word) for word in asked) if place >= 0]
+    start = max(0, min(found, default=0) - AROUND)
+    return ("…" if start else "") + said[start : start + 3 * AROUND]
+
+
+def _strings(plain: Any) -> Iterator[str]:
+    match plain:
+        case str():
+            yield plain
+        case list():
+            for item in plain:
+                yield from _strings(item)
+        case dict():
+            for name, item in plain.items():
+                if name not in {"blob", "id", "call_id", "question_id", "session_id", "before", "after"}:
+                    yield from _strings(item)
+        case _:
+            pass

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
 
 from ui.theme import Look, dress, load_fonts, load_theme
@@ -22,6 +23,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(params=["dark", "light"])
 def look(request: pytest.FixtureRequest, qapp: QApplication) -> Look:
     """Both themes: a widget that works in one has to work in the other."""
+    # Closed widgets of former tests would each be dressed anew: nobody ran the loop that deletes them.
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     made = Look(load_theme(str(request.param)), load_fonts())
     dress(qapp, made.theme, made.fonts)
     return made

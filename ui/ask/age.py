@@ -36,6 +36,9 @@ class AgeLabel(QLabel):
         self._ticks.timeout.connect(self.tell)
         self.tell()
 
+    def ticking(self) -> bool:
+        return self._ticks.isActive()
+
     def tell(self) -> None:
         self.setText(self._before + self._pattern.format(age(self._asked, self._clock())))
 

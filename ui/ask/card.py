@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from core.domain.clock import now as wall_clock
@@ -13,6 +13,7 @@ from ui.ask.age import AgeLabel
 from ui.ask.form import QuestionForm
 from ui.icons import pixmap
 from ui.theme import Look
+from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.edge import EdgeFrame
 from ui.widgets.elided import ElidedLabel
@@ -42,6 +43,7 @@ class QuestionCard(QFrame):
         super().__init__(parent)
         self._look, self._question, self._clock = look, question, clock
         self._room = 0
+        self._announced = False
         self.setObjectName("question.card")
         self.setAccessibleName(self.tr("Question: {}").format(question.text))
         self.setAccessibleDescription(question.why)
@@ -54,6 +56,7 @@ class QuestionCard(QFrame):
             self.form.fill(draft)
         self.form.answered.connect(self.answered)
         self.form.later.connect(self.later)
+        self.form.chosen.connect(self._refit)
         self._open.clicked.connect(lambda: self.dialog_wanted.emit(question.id))
         self.restyle(look)
 
@@ -75,6 +78,10 @@ class QuestionCard(QFrame):
         self.setMaximumHeight(min(needed, most))
         self.updateGeometry()
 
+    def _refit(self) -> None:
+        if self._room:
+            self.fit(self._room)
+
     def question_id(self) -> str:
         return self._question.id
 
@@ -89,7 +96,7 @@ class QuestionCard(QFrame):
             frame.recolour(fill=theme.panel, line=theme.strong_line, edge=theme.waiting)
         self._head.setFont(fonts.bold)
         self._why.setFont(fonts.text)
-        self._age.setFont(fonts.second)
+        self.age.setFont(fonts.second)
         self._bar_text.setFont(fonts.strong)
         self._open.restyle(look)
         self.form.restyle(look)
@@ -101,10 +108,11 @@ class QuestionCard(QFrame):
         self._why = label(question.why, look.fonts.text, "second", name="question.why", wrap=True)
         self._why.setVisible(bool(question.why))
         pattern = self.tr("asked {} · waits until you answer")
-        self._age = AgeLabel(pattern, question.asked, font=look.fonts.second, clock=self._clock)
+        self.age = AgeLabel(pattern, question.asked, font=look.fonts.second, clock=self._clock)
         self.form = QuestionForm(look, question, head=self._head_part())
         theme = look.theme
         self._card = EdgeFrame(fill=theme.panel, line=theme.strong_line, edge=theme.waiting)
+        self._card.setObjectName("question.frame")
         inside = QVBoxLayout(self._card)
         inside.setContentsMargins(16, 12, 12, 12)
         inside.addWidget(self.form)
@@ -126,7 +134,7 @@ class QuestionCard(QFrame):
         row = QHBoxLayout()
         row.setSpacing(12)
         row.addWidget(self._head, 1)
-        row.addWidget(self._age, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.age, 0, Qt.AlignmentFlag.AlignTop)
         column.addLayout(row)
         column.addWidget(self._why)
         return part
@@ -157,6 +165,12 @@ class QuestionCard(QFrame):
 
     def sizeHint(self) -> QSize:
         return QSize(480, min(self._needed() or 200, self.maximumHeight()))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if not self._announced:
+            self._announced = True
+            announce(self, self.accessibleName())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -22,6 +22,7 @@ from ui.ask.age import AgeLabel
 from ui.ask.form import QuestionForm
 from ui.icons import pixmap
 from ui.theme import Look
+from ui.widgets.announce import announce
 from ui.widgets.words import hairline, label, surface
 
 WIDTH: Final = 560
@@ -63,6 +64,7 @@ class QuestionDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating, typing)
         self.setModal(False)
         self.show()
+        announce(self, self.tr("Question: {}").format(self._question.text))
         if not typing:
             self.activateWindow()
             self.form.setFocus(Qt.FocusReason.PopupFocusReason)

@@ -22,6 +22,7 @@ class QuestionForm(QWidget):
 
     answered = Signal(str, Answer)
     later = Signal(str)
+    chosen = Signal()
 
     def __init__(
         self,
@@ -118,8 +119,10 @@ class QuestionForm(QWidget):
         inside.addWidget(head)
         for row in self.options:
             inside.addWidget(row)
+        inside.addStretch(1)
         column = _column(self, 8)
-        column.addWidget(FittingScroll(content))
+        self._scroll = FittingScroll(content)
+        column.addWidget(self._scroll)
         foot = QHBoxLayout()
         foot.setSpacing(8)
         foot.addWidget(self._words_well(), 1)
@@ -138,8 +141,10 @@ class QuestionForm(QWidget):
         for widget in (*self.options, self._words_well(), tail):
             body.addWidget(widget)
         inside.addLayout(body)
+        inside.addStretch(1)
         column = _column(self, 0)
-        column.addWidget(FittingScroll(content))
+        self._scroll = FittingScroll(content)
+        column.addWidget(self._scroll)
         column.addStretch(1)
         column.addWidget(hairline())
         foot = QHBoxLayout()
@@ -169,6 +174,9 @@ class QuestionForm(QWidget):
         for row in self.options:
             row.setChecked(row is chosen)
         self._tell_state()
+        # A folded option opens when it is chosen, so that nobody answers with words they could not read.
+        self.chosen.emit()
+        self._scroll.show_whole(chosen)
 
     def _tell_state(self) -> None:
         draft = self.draft()

@@ -18,7 +18,7 @@ RADIUS: Final = 8
 
 
 class OptionRow(QAbstractButton):
-    """`stacked` puts the description below the label; `folded` keeps all on one line, cut where it must be."""
+    """`stacked` puts the description below the label; `folded` keeps one that is not chosen on one line."""
 
     def __init__(
         self, look: Look, option: Option, number: int, *, stacked: bool, parent: QWidget | None = None
@@ -26,6 +26,7 @@ class OptionRow(QAbstractButton):
         super().__init__(parent)
         self._look, self._option, self._number, self._stacked = look, option, number, stacked
         self._folded = False
+        self._heights: dict[tuple[int, bool], int] = {}
         self.setObjectName(f"question.option.{number}")
         self.setText(option.label)
         self.setAccessibleName(option.label)
@@ -34,7 +35,8 @@ class OptionRow(QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
-        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.toggled.connect(self.updateGeometry)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
 
@@ -49,10 +51,18 @@ class OptionRow(QAbstractButton):
 
     def restyle(self, look: Look) -> None:
         self._look = look
+        self._heights.clear()
         self.updateGeometry()
         self.update()
 
     def heightForWidth(self, width: int) -> int:
+        # Nested layouts ask some sixty times for one showing, mostly the same.
+        key = (width, self._folded and not self.isChecked())
+        if key not in self._heights:
+            self._heights[key] = self._height(width)
+        return self._heights[key]
+
+    def _height(self, width: int) -> int:
         fonts = self._look.fonts
         line = QFontMetrics(fonts.strong).height()
         room = width - self._left() - PAD
@@ -129,7 +139,7 @@ class OptionRow(QAbstractButton):
         return PAD + self._chip() + BESIDE_CHIP
 
     def _on_one_line(self, room: int) -> bool:
-        if self._folded:
+        if self._folded and not self.isChecked():
             return True
         fonts = self._look.fonts
         width = QFontMetrics(fonts.strong).horizontalAdvance(self._option.label) + self._badge_width()

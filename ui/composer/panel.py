@@ -27,6 +27,7 @@ class ComposerPanel(QFrame):
         self._session = ""
         self._running = False
         self._reason = ""
+        self._untold = False
         self.setObjectName("composer")
         self.setAccessibleName(self.tr("Message"))
         self.setProperty("surface", "background")
@@ -80,8 +81,9 @@ class ComposerPanel(QFrame):
 
     def keep_draft(self) -> None:
         """Tell a draft that has not been told yet."""
-        if self._draft_wait.isActive():
-            self._draft_wait.stop()
+        self._draft_wait.stop()
+        if self._untold:
+            self._untold = False
             self.draft_changed.emit(self._session, self._input.toPlainText())
 
     def focus_input(self) -> None:
@@ -140,12 +142,13 @@ class ComposerPanel(QFrame):
 
     def _invitation(self) -> str:
         if self._running:
-            return self.tr("Add to this run… Enter queues, Shift+Enter starts a line")
+            return self.tr("Add to this run… Enter queues, Shift+Enter adds a line")
         if self._session:
-            return self.tr("Go on with this session… Enter sends, Shift+Enter starts a line")
-        return self.tr("What should the agent do? Enter starts a run, Shift+Enter starts a line")
+            return self.tr("Go on… Enter sends, Shift+Enter adds a line")
+        return self.tr("What should the agent do? Enter starts, Shift+Enter adds a line")
 
     def _follow(self) -> None:
+        self._untold = True
         self._draft_wait.start()
         self._tell_sendable()
 

@@ -1,13 +1,14 @@
 """The list of sessions as Qt sees it: headings and lines, changed in place when one session moves."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from enum import IntEnum
 from typing import Final
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from core.domain.sessions import SessionRow
-from ui.sessions.rows import Heading, Hit, Line, arrange, arrange_hits, second_line, status_words
+from ui.sessions.rows import Heading, Hit, Line, arrange, arrange_hits, moves, second_line, status_words
 
 Index = QModelIndex | QPersistentModelIndex
 TOP: Final = QModelIndex()
@@ -49,7 +50,10 @@ class SessionsModel(QAbstractListModel):
 
     def update_session(self, row: SessionRow) -> None:
         """Show one session's new state; lines that did not move keep their place, selection and scroll."""
-        self._rows[row.id] = row
+        before, self._rows[row.id] = self._rows.get(row.id), row
+        if before is not None and not moves(before, row):
+            self._repaint(row)
+            return
         target = self._arranged()
         if [_key(item) for item in target] == [_key(item) for item in self._items]:
             self._refresh(target)
@@ -113,6 +117,14 @@ class SessionsModel(QAbstractListModel):
         if self._words:
             return arrange_hits(list(self._rows.values()), self._hits, self._words, self._clock())
         return arrange(self._rows.values(), self._clock())
+
+    def _repaint(self, row: SessionRow) -> None:
+        """What a running session does most of the time: change and stay where it is."""
+        index = self.place(row.id)
+        item = self.item(index)
+        if isinstance(item, Line):
+            self._items[index.row()] = replace(item, row=row)
+            self.dataChanged.emit(index, index)
 
     def _refresh(self, target: list[Heading | Line]) -> None:
         changed = [number for number, item in enumerate(target) if item != self._items[number]]

@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication
 
 from core.domain.sessions import SessionRow
 from core.domain.steps import verb
-from ui.widgets.times import day_name, moment, short_age, short_time
+from ui.widgets.times import day_name, midnight_of, moment, short_age, short_time
 
 WAITING, RUNNING, FOUND = "waiting", "running", "found"
 
@@ -42,12 +42,22 @@ def arrange(rows: Iterable[SessionRow], now: int) -> list[Heading | Line]:
     """Group and order: who waits, what runs, then by day, newest first."""
     today = moment(now).date()
     groups: dict[str, list[SessionRow]] = {WAITING: [], RUNNING: []}
+    day, midnight = "", now + 1
     for row in sorted(rows, key=_order, reverse=True):
         if row.status in (WAITING, RUNNING):
             groups[row.status].append(row)
-        else:
-            groups.setdefault(day_name(moment(row.updated).date(), today), []).append(row)
+            continue
+        if not day or row.updated < midnight:  # newest first: a day is looked up once, not for each of its sessions
+            when = moment(row.updated)
+            day, midnight = day_name(when.date(), today), midnight_of(when)
+        groups.setdefault(day, []).append(row)
     return [item for key, members in groups.items() if members for item in _group(key, members)]
+
+
+def moves(before: SessionRow, after: SessionRow) -> bool:
+    """Whether a change may put a session in another place of the list."""
+    told = (before.status, before.title, before.folder) == (after.status, after.title, after.folder)
+    return not (told and _order(before) == _order(after))
 
 
 def arrange_hits(rows: Sequence[SessionRow], hits: Sequence[Hit], words: str, now: int) -> list[Heading | Line]:

@@ -82,7 +82,7 @@ class RunPage(QWidget):
         opens = row.id != self._model.session
         self._row = row
         if opens:
-            self._model.open(row.id, row.steps)
+            self._model.open(row.id, row.rows)
             self._look_for_interruption()
         self._header.show_session(row, self._lasted())
         going = row.status in GOING

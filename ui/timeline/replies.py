@@ -1,18 +1,22 @@
 """The replies on screen as real text: selectable, copyable, and gone when they are scrolled away."""
 
 from collections.abc import Callable
+from time import perf_counter
 from typing import Final
 
 from PySide6.QtCore import QRect, Qt, QUrl, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QWheelEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen, QWheelEvent
 from PySide6.QtWidgets import QFrame, QTextBrowser, QToolButton, QWidget
 
+from ui.document_formats import BOX_ABOVE, BOX_BELOW, BOX_PADDING
 from ui.icons import icon
 from ui.markdown import Flow, SafeDocument, code_frames, code_of
 from ui.theme import Look
 
 DRAFT: Final = -1
 SPARE: Final = 4
+FRAME_MS: Final = 33
+REST: Final = 4  # a draft may take a fifth of the window's time
 
 
 class ReplyText(QTextBrowser):
@@ -27,6 +31,8 @@ class ReplyText(QTextBrowser):
         self.setProperty("bare", True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.viewport().setAutoFillBackground(False)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_StaticContents)
+        self.setAttribute(Qt.WidgetAttribute.WA_StaticContents)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setOpenLinks(False)
@@ -38,14 +44,33 @@ class ReplyText(QTextBrowser):
         self.setDocument(SafeDocument(self))
         self._flow = Flow(self.document(), look)
         self._copies: list[QToolButton] = []
+        self._rests_until = 0.0
         self.anchorClicked.connect(self._follow)
 
     def write(self, text: str, *, finished: bool) -> None:
         """Show `text`; while it is not finished only its last block is written again."""
+        began = perf_counter()
         if finished:
             self._flow.finish(text)
         else:
-            self._flow.write(text)
+            self._write_tail(text)
+        now = perf_counter()
+        self._rests_until = now + REST * (now - began)
+
+    def _write_tail(self, text: str) -> None:
+        """Repaint from the first block that changes: Qt would repaint everything above it too."""
+        layout = self.document().documentLayout()
+        blocked = layout.blockSignals(True)
+        changed = self._flow.write(text)
+        layout.blockSignals(blocked)
+        top = layout.blockBoundingRect(self.document().findBlock(changed)).top() if changed else 0.0
+        above = max(0, round(top) - BOX_PADDING)
+        self.viewport().update(0, above, self.viewport().width(), self.viewport().height() - above)
+
+    @property
+    def rest_ms(self) -> int:
+        """How long a reply that is slow to write waits for more, so that the window has time for the person."""
+        return max(0, round(1000 * (self._rests_until - perf_counter())))
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -93,6 +118,19 @@ class ReplyText(QTextBrowser):
 
     # Qt
 
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, layout = self._look.theme, self.document().documentLayout()
+        painter = QPainter(self.viewport())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.strong_line, 1))
+        painter.setBrush(theme.panel if theme.dark else theme.background)
+        for frame in code_frames(self.document()):
+            box = layout.frameBoundingRect(frame).adjusted(0.5, BOX_ABOVE + 0.5, -0.5, -BOX_BELOW - 0.5)
+            if box.intersects(event.rect()):
+                painter.drawRoundedRect(box, 7, 7)
+        painter.end()
+        super().paintEvent(event)
+
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()  # the timeline scrolls, not the reply
 
@@ -108,7 +146,10 @@ class ReplyText(QTextBrowser):
 class Replies:
     """A text widget for each reply near the screen, by row; the draft's row is `DRAFT`."""
 
-    def __init__(self, parent: QWidget, look: Look, follow: Callable[[str], None]) -> None:
+    def __init__(
+        self, parent: QWidget, look: Look, follow: Callable[[str], None], later: Callable[[int], None]
+    ) -> None:
+        self._later = later
         self._parent = parent
         self._look = look
         self._follow = follow
@@ -140,8 +181,11 @@ class Replies:
             reply = self._shown[row] = self._take()
             self._stale.add(row)
         if row in self._stale:
-            self._stale.discard(row)
-            reply.write(words(), finished=row != DRAFT)
+            if row == DRAFT and (rest_ms := reply.rest_ms) > FRAME_MS:
+                self._later(rest_ms)
+            else:
+                self._stale.discard(row)
+                reply.write(words(), finished=row != DRAFT)
         return reply.height_at(width)
 
     def place(self, boxes: dict[int, QRect]) -> None:

@@ -71,6 +71,7 @@ class StepPane(QFrame):
         self._tabs.setAccessibleName(self.tr("Parts of the step"))
         self._tabs.setDrawBase(False)
         self._tabs.setExpanding(False)
+        self._tabs.setUsesScrollButtons(False)
         self._tabs.setFont(look.fonts.strong)
         for name in (self.tr("Summary"), self.tr("Output"), self.tr("Raw")):
             self._tabs.addTab(name)
@@ -84,14 +85,15 @@ class StepPane(QFrame):
         self._raw.setAccessibleName(self.tr("Entries of the journal"))
         self._stack = QStackedWidget()
         around_raw = QWidget()
-        QVBoxLayout(around_raw).addWidget(self._raw)
+        raw = QVBoxLayout(around_raw)
+        raw.setContentsMargins(16, 14, 8, 12)
+        raw.addWidget(self._raw)
         for page in (self._summary, self._output, around_raw):
             self._stack.addWidget(page)
         self._tabs.currentChanged.connect(self._stack.setCurrentIndex)
         tabs = QHBoxLayout()
         tabs.setContentsMargins(8, 0, 8, 0)
-        tabs.addWidget(self._tabs)
-        tabs.addStretch(1)
+        tabs.addWidget(self._tabs, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -112,9 +114,7 @@ class StepPane(QFrame):
         self._title.show_text(visible(told.title))
         head = self._output.show_source(session, told.output)
         self._raw.show_words(told.raw[:RAW_LIMIT])
-        self._tabs.setTabVisible(1, told.output is not None)
-        for tab in (0, 2):
-            self._tabs.setTabVisible(tab, True)
+        self._show_tabs(output=told.output is not None, raw=True)
         self._show_summary(self._summarise(told, head))
 
     def update_step(self, step: Step) -> None:
@@ -127,8 +127,7 @@ class StepPane(QFrame):
         self._session = ""
         self._icon.clear()
         self._title.show_text(self.tr("No step chosen"))
-        for tab in range(self._tabs.count()):
-            self._tabs.setTabVisible(tab, tab == 0)
+        self._show_tabs(output=False, raw=False)
         self._tabs.setCurrentIndex(0)
         hint = self.tr("Choose a row to see what was done, why, and what came of it.")
         page, layout = self._page()
@@ -163,6 +162,7 @@ class StepPane(QFrame):
         for name, said in told.facts:
             caption = label(name, self._look.fonts.second, "second")
             caption.setFixedWidth(self._look.size(NAME_WIDTH))
+            caption.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
             facts.addRow(caption, self._words(said))
         layout.addLayout(facts)
         if head.strip():
@@ -174,6 +174,12 @@ class StepPane(QFrame):
             layout.addWidget(self._well(shown + ("\n…" if more else ""), "step.head"))
         layout.addStretch(1)
         return page
+
+    def _show_tabs(self, *, output: bool, raw: bool) -> None:
+        for tab, wanted in ((1, output), (2, raw)):
+            # Telling Qt what it knows makes it forget to lay the tabs out.
+            if self._tabs.isTabVisible(tab) != wanted:
+                self._tabs.setTabVisible(tab, wanted)
 
     def _show_summary(self, page: QWidget) -> None:
         self._summary.setWidget(page)

@@ -15,13 +15,20 @@ class FittingScroll(QScrollArea):
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         self._content = content
         self.setWidget(content)
         for ground in (content, self.viewport()):
             ground.setAutoFillBackground(False)
+
+    def show_whole(self, part: QWidget) -> None:
+        """Scroll until a part of the content is seen, also when it has only just grown."""
+        layout = self._content.layout()
+        if layout is not None:
+            layout.activate()
+        self.ensureWidgetVisible(part, 0, 8)
 
     def hasHeightForWidth(self) -> bool:
         return True

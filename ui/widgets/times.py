@@ -16,6 +16,12 @@ def moment(at: int) -> datetime:
     return datetime.fromtimestamp(at / SECOND, tz=UTC).astimezone()
 
 
+def midnight_of(when: datetime) -> int:
+    """The first microsecond of this local day."""
+    start = when.replace(tzinfo=None, hour=0, minute=0, second=0, microsecond=0).astimezone()
+    return int(start.timestamp()) * SECOND
+
+
 def short_age(at: int, now: int) -> str:
     """`2m`, `3h`, `5d`: how long something has waited."""
     seconds = max(0, (now - at) // SECOND)

@@ -18,6 +18,7 @@ CREATE TABLE session (
     rounds INTEGER NOT NULL,
     max_rounds INTEGER NOT NULL,
     waiting INTEGER NOT NULL,
+    rows INTEGER NOT NULL,
     steps INTEGER NOT NULL,
     tokens INTEGER NOT NULL,
     cost FLOAT NOT NULL

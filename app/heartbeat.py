@@ -1,0 +1,60 @@
+"""Write down where the window's thread was whenever it did not move for too long."""
+
+import sys
+import threading
+import time
+import traceback
+from datetime import datetime
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, QTimer
+
+TICK_S = 0.1
+STALL_S = 0.1
+
+
+class Heartbeat(QObject):
+    """A tick in the window, and a thread that watches for it. Each stall is one paragraph in `stalls.log`."""
+
+    def __init__(self, folder: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._path = folder / "stalls.log"
+        self._window = threading.get_ident()
+        self._beat = time.monotonic()
+        self._over = threading.Event()
+        self._timer = QTimer(self, interval=int(TICK_S * 1000))
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._tick)
+        self._watcher = threading.Thread(target=self._watch, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        self._beat = time.monotonic()
+        self._timer.start()
+        self._watcher.start()
+
+    def close(self) -> None:
+        self._timer.stop()
+        self._over.set()
+        self._watcher.join()
+
+    def _tick(self) -> None:
+        self._beat = time.monotonic()
+
+    def _watch(self) -> None:
+        seen = 0.0
+        stack = ""
+        while not self._over.wait(TICK_S / 2):
+            beat = self._beat
+            late = time.monotonic() - beat - TICK_S
+            if late > STALL_S and beat != seen:
+                seen = beat
+                frame = sys._current_frames().get(self._window)
+                stack = "".join(traceback.format_stack(frame))
+            elif stack and beat != seen:
+                self._write(beat - seen - TICK_S, stack)
+                stack = ""
+
+    def _write(self, stalled: float, stack: str) -> None:
+        with self._path.open("a", encoding="utf-8") as file:
+            moment = datetime.now().astimezone().isoformat(timespec="seconds")
+            file.write(f"--- {moment} the window stood still for {stalled * 1000:.0f} ms\n{stack}")

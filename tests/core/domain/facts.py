@@ -1,0 +1,83 @@
+"""Any facts, in any order: what the properties of the folds are tried on."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from core.domain.events import (
+    KINDS,
+    Call,
+    CallRefused,
+    CallStarted,
+    Entry,
+    FileChanged,
+    PersonSpoke,
+    QuestionAnswered,
+    QuestionAsked,
+    Replied,
+    ReplyCut,
+    RequestSent,
+    Retried,
+    RunEnded,
+    RunEvent,
+    RunInterrupted,
+    RunResumed,
+    RunStarted,
+    SessionOpened,
+    Text,
+    ToolReturned,
+    Usage,
+)
+from core.domain.problems import Trouble
+from core.domain.question import Answer, Option, Question
+
+WORDS = st.sampled_from(["", "a", "two words", "lines\nof text", " \n\nafter blanks", "ä 日本 🙂", "x" * 400])
+TEXTS = st.builds(Text, WORDS, st.sampled_from([0, 5000]))
+CALLS = st.sampled_from(["r1c1", "r1c2", "r2c1"])
+QUESTIONS = st.sampled_from(["s-r1c1", "s-r1c2"])
+SMALL = st.integers(0, 50)
+KINDS_OF_STEPS = st.sampled_from(["read", "write", "command", "tool", "of a newer program"])
+
+EVENTS: dict[type[Any], SearchStrategy[RunEvent]] = {
+    SessionOpened: st.builds(SessionOpened, st.just("s"), WORDS, WORDS),
+    RunStarted: st.builds(RunStarted, WORDS, SMALL),
+    PersonSpoke: st.builds(PersonSpoke, TEXTS),
+    RequestSent: st.builds(RequestSent, WORDS, SMALL),
+    Replied: st.builds(
+        Replied, TEXTS, TEXTS, st.tuples() | st.tuples(st.builds(Call, CALLS, WORDS)), st.builds(Usage, SMALL, SMALL)
+    ),
+    ReplyCut: st.builds(ReplyCut, TEXTS, WORDS),
+    Retried: st.builds(Retried, st.builds(Trouble, WORDS), SMALL, st.floats(0, 60)),
+    CallStarted: st.builds(CallStarted, CALLS, WORDS, KINDS_OF_STEPS, WORDS),
+    CallRefused: st.builds(CallRefused, CALLS, WORDS, TEXTS),
+    FileChanged: st.builds(FileChanged, CALLS, WORDS, added=SMALL, removed=SMALL),
+    ToolReturned: st.builds(ToolReturned, CALLS, TEXTS, st.booleans(), st.none() | SMALL),
+    QuestionAsked: st.builds(
+        QuestionAsked, st.builds(Question, QUESTIONS, WORDS, options=st.just((Option("a"), Option("b")))), CALLS
+    ),
+    QuestionAnswered: st.builds(QuestionAnswered, QUESTIONS, CALLS, st.builds(Answer, WORDS, WORDS, st.booleans())),
+    RunInterrupted: st.builds(RunInterrupted, WORDS, st.lists(CALLS, max_size=3, unique=True).map(tuple)),
+    RunResumed: st.builds(RunResumed, st.sampled_from(["", "again", "skip", "end"])),
+    RunEnded: st.builds(RunEnded, st.sampled_from(["completed", "stopped", "limit", "failed"]), WORDS),
+}
+
+
+def any_event() -> SearchStrategy[RunEvent]:
+    """Of every kind there is; a kind without a line above is made from its types."""
+    return st.one_of([EVENTS[event] if event in EVENTS else st.from_type(event) for event in KINDS.values()])
+
+
+def journals(size: int = 40) -> SearchStrategy[list[Entry]]:
+    """Facts of a session, as the journal numbers them; clocks stand still as often as they tick."""
+    return st.lists(st.tuples(any_event(), st.integers(0, 3)), max_size=size).map(_numbered)
+
+
+def _numbered(events: list[tuple[RunEvent, int]]) -> list[Entry]:
+    entries: list[Entry] = []
+    run, at = 0, 1
+    for seq, (event, later) in enumerate(events, 1):
+        run += isinstance(event, RunStarted)
+        at += later
+        entries.append(Entry("s", seq, run, at, event))
+    return entries

@@ -1,0 +1,140 @@
+"""Folding facts to rows: every prefix of every journal, and what stands in the rows afterwards."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+import core.domain.steps as steps_module
+from core.domain.events import CallStarted, Entry, RequestSent, RunEnded, RunInterrupted, RunStarted, Text, ToolReturned
+from core.domain.steps import OBJECT_LIMIT, OPEN, Outline, Step, fold, line
+from tests.core.domain.facts import journals
+
+
+def rows_of(entries: list[Entry]) -> tuple[dict[int, Step], Outline]:
+    """The rows as the last change left them."""
+    outline = Outline()
+    rows: dict[int, Step] = {}
+    for entry in entries:
+        rows.update((step.row, step) for step in fold(entry, outline))
+    return rows, outline
+
+
+def check_every_prefix(entries: list[Entry]) -> None:
+    """What holds of the rows after each fact, whatever came before."""
+    outline = Outline()
+    rows: dict[int, Step] = {}
+    for entry in entries:
+        before = len(rows)
+        changed = fold(entry, outline)
+        assert [step.row for step in changed] == sorted({step.row for step in changed})
+        assert [step.row for step in changed if step.row >= before] == list(range(before, outline.rows))
+        for step in changed:
+            old = rows.get(step.row)
+            if old:
+                kept = ("row", "kind", "began", "number", "key", "run", "depth", "first")
+                assert all(getattr(old, name) == getattr(step, name) for name in kept)
+            assert step.first <= step.last <= entry.seq
+            assert (step.ended == 0) == (step.status in OPEN)
+            assert step.ended == 0 or step.ended >= step.began
+            assert "\n" not in step.object and len(step.object) <= OBJECT_LIMIT
+        rows.update((step.row, step) for step in changed)
+        numbers = [rows[row].number for row in sorted(rows) if rows[row].number]
+        assert numbers == list(range(1, outline.numbers + 1))
+        unfinished = {step.key: step for step in rows.values() if step.status in OPEN}
+        assert unfinished == outline.open
+        if isinstance(entry.event, RunEnded):
+            assert not outline.open
+
+
+@given(journals())
+def test_every_prefix_of_every_journal_folds(entries: list[Entry]) -> None:
+    check_every_prefix(entries)
+
+
+@given(journals(), st.data())
+def test_folding_in_two_parts_is_folding_at_once(entries: list[Entry], data: st.DataObject) -> None:
+    cut = data.draw(st.integers(0, len(entries)))
+    rows, outline = rows_of(entries[:cut])
+    # The second half begins with what can be read back from the rows alone.
+    numbers = max((step.number for step in rows.values()), default=0)
+    unfinished = {rows[row].key: rows[row] for row in sorted(rows) if rows[row].status in OPEN}
+    assert list(unfinished.items()) == list(outline.open.items())
+    again = Outline(len(rows), numbers, unfinished)
+    for entry in entries[cut:]:
+        rows.update((step.row, step) for step in fold(entry, again))
+    assert (rows, again) == rows_of(entries)
+
+
+@given(journals())
+def test_the_totals_of_a_run_are_the_sum_of_its_replies(entries: list[Entry]) -> None:
+    rows, _ = rows_of(entries)
+    for header in (step for step in rows.values() if step.kind == "run"):
+        spent = 0
+        for entry in entries:
+            inside = header.first <= entry.seq and (header.status in OPEN or entry.seq <= header.last)
+            spent += sum((entry.event.usage.input, entry.event.usage.output)) * inside if _replied(entry) else 0
+        assert header.tokens == spent
+
+
+def _replied(entry: Entry) -> bool:
+    return type(entry.event).__name__ == "Replied"
+
+
+def _leaves_it_open(real: Callable[..., None]) -> Callable[..., None]:
+    def put(pen: steps_module._Pen, step: Step) -> None:
+        kept = pen.outline.open.get(step.key)
+        real(pen, step)
+        if kept and step.status == "failed":
+            pen.outline.open[step.key] = kept
+
+    return put
+
+
+def _counts_twice(real: Callable[..., None]) -> Callable[..., None]:
+    def add(pen: steps_module._Pen, kind: str, status: str, **more: object) -> None:
+        pen.outline.numbers += kind == "refused"
+        real(pen, kind, status, **more)
+
+    return add
+
+
+@pytest.mark.parametrize(
+    ("name", "bug"), [("_put", _leaves_it_open), ("add", _counts_twice)], ids=["a row left open", "a number left out"]
+)
+def test_the_property_catches_a_planted_bug(
+    monkeypatch: pytest.MonkeyPatch, name: str, bug: Callable[[Callable[..., object]], Callable[..., object]]
+) -> None:
+    monkeypatch.setattr(steps_module._Pen, name, bug(getattr(steps_module._Pen, name)))
+    tried = settings(max_examples=100, derandomize=True, database=None, phases=[Phase.generate])(
+        given(journals())(check_every_prefix)
+    )
+    with pytest.raises(AssertionError):
+        tried()
+
+
+def test_a_skipped_call_is_closed() -> None:
+    events = [RunStarted("m"), CallStarted("c", "run", "command", "ls"), RunInterrupted("power", ("c",))]
+    entries = [Entry("s", seq, 1, seq, event) for seq, event in enumerate(events, 1)]
+    rows, outline = rows_of(entries)
+    assert [(step.kind, step.status) for step in rows.values()] == [
+        ("run", "interrupted"), ("command", "unknown"), ("interrupted", "waiting"),
+    ]  # fmt: skip
+    assert set(outline.open) == {"run", "c", "interrupted"}
+
+
+def test_the_figures_of_a_call() -> None:
+    events = [RunStarted("m"), RequestSent("m", 1), CallStarted("c", "run", "command", "ls"),
+              ToolReturned("c", Text("12345"), exit_code=2)]  # fmt: skip
+    rows, _ = rows_of([Entry("s", seq, 1, seq * 10, event) for seq, event in enumerate(events, 1)])
+    assert rows[2].marks == {"bytes": 5, "exit": 2} and (rows[2].began, rows[2].ended) == (30, 40)
+    assert rows[0].marks == {"rounds": 1, "calls": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [("", ""), ("\n \n a \nb", "a"), ("x" * 301, "x" * 299 + "…"), ("x" * 300, "x" * 300)],
+)
+def test_a_row_shows_the_first_line_that_says_something(text: str, first: str) -> None:
+    assert line(text) == line(Text(text)) == first

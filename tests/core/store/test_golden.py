@@ -1,0 +1,83 @@
+"""What was written once is read for ever: an example of each kind of fact, a file of each form."""
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.domain.events import KINDS
+from core.store.codec import decode, pack
+from core.store.migrate import newest
+from core.store.opening import FILE, open_data
+from core.store.reader import Reader
+from tests.core.store.made import GOLDEN, examples
+
+FORMS = sorted((GOLDEN / "databases").glob("v*.db"))
+
+
+def test_every_kind_has_examples_and_no_example_is_of_a_kind_that_went() -> None:
+    assert sorted(file.stem for file in (GOLDEN / "events").glob("*.json")) == sorted(KINDS)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_an_example_is_read_and_written_as_ever(kind: str) -> None:
+    for example in examples(kind):
+        event = decode(kind, json.dumps(example["payload"]))
+        assert type(event) is KINDS[kind]
+        assert _holds(json.loads(json.dumps(dataclasses.asdict(event))), example["fields"])
+        packed = pack(event)
+        assert (packed.kind, json.loads(packed.payload)) == (kind, example["payload"])
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_some_example_of_a_kind_uses_each_of_its_fields(kind: str) -> None:
+    used = {name for example in examples(kind) for name in example["payload"]}
+    assert used == {field.name for field in dataclasses.fields(KINDS[kind])}
+
+
+def test_every_form_has_a_file() -> None:
+    assert [int(file.stem[1:]) for file in FORMS] == list(range(1, newest() + 1))
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.stem)
+def test_a_file_of_an_older_form_opens_and_shows_the_same(form: Path, tmp_path: Path) -> None:
+    shutil.copy(form, tmp_path / FILE)
+    opened = open_data(tmp_path)
+    assert opened.database is not None and opened.notes == ()
+    reader = Reader(opened.path)
+    try:
+        shown = show(reader)
+    finally:
+        reader.close()
+        opened.database.close()
+    assert _holds(shown, json.loads(form.with_suffix(".json").read_text("utf-8")))
+
+
+def show(reader: Reader) -> dict[str, Any]:
+    """All that a person sees of a file."""
+    sessions = reader.sessions()
+    shown = {
+        "sessions": [dataclasses.asdict(row) for row in sessions],
+        "steps": [[_plain(step) for step in reader.steps(row.id, 0, row.rows)] for row in sessions],
+        "entries": [[list(line) for line in reader.raw(row.id)] for row in sessions],
+        "found": [dataclasses.asdict(hit) for hit in reader.find("folder")],
+        "questions": [[name, dataclasses.asdict(question)] for name, question in reader.questions()],
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(shown))
+    return plain
+
+
+def _plain(step: Any) -> dict[str, Any]:
+    return {field.name: getattr(step, field.name) for field in dataclasses.fields(step)}
+
+
+def _holds(found: Any, kept: Any) -> bool:
+    """Is all that was kept still so? Newer programs may know more fields."""
+    if isinstance(kept, dict):
+        return isinstance(found, dict) and all(name in found and _holds(found[name], kept[name]) for name in kept)
+    if isinstance(kept, list):
+        return isinstance(found, list) and len(found) == len(kept) and all(map(_holds, found, kept))
+    return bool(found == kept)

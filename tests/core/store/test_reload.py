@@ -1,0 +1,159 @@
+"""What is read back from the file equals what was in memory, after any journal; and all of it can be made again."""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import core.store.journal as journal_module
+from core.domain.events import (
+    Entry,
+    PersonSpoke,
+    RunEnded,
+    RunEvent,
+    RunStarted,
+    SessionOpened,
+    Text,
+    ToolReturned,
+)
+from core.domain.sessions import SessionRow
+from core.domain.steps import Outline
+from core.store.database import Database
+from core.store.journal import Journal, load_outline
+from core.store.migrate import migrate
+from core.store.reader import Reader
+from core.store.rebuild import rebuild
+from core.store.rows import SESSION_COLUMNS, read_session
+from tests.core.domain.facts import journals
+from tests.core.store.made import dump, fill, journal_at
+
+FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+
+
+class Bench:
+    """The journal's own writing, on this thread, in memory."""
+
+    def __init__(self, forgets: bool) -> None:
+        self.db = sqlite3.connect(":memory:", isolation_level=None)
+        migrate(self.db)
+        self.journal = Journal.__new__(Journal)
+        self.journal._open = {}
+        self._forgets = forgets
+
+    def write(self, event: RunEvent, at: int) -> None:
+        if self._forgets:
+            self.journal._open.clear()
+        self.journal._write(self.db, "s", (event,), {}, at)
+
+    def live(self) -> tuple[SessionRow, Outline, int]:
+        known = self.journal._open["s"]
+        return known.row, known.outline, known.run
+
+
+@contextmanager
+def bench(*, forgets: bool = False) -> Iterator[Bench]:
+    made = Bench(forgets)
+    try:
+        yield made
+    finally:
+        made.db.close()
+
+
+def write_all(to: Bench, entries: list[Entry]) -> None:
+    to.write(SessionOpened("s", "/tmp", "t"), 1)
+    for entry in entries:
+        to.write(entry.event, entry.at)
+
+
+@FEW
+@given(journals(25))
+def test_after_every_fact_the_file_says_what_memory_says(entries: list[Entry]) -> None:
+    with bench() as live:
+        live.write(SessionOpened("s", "/tmp", "t"), 1)
+        for entry in entries:
+            live.write(entry.event, entry.at)
+            row, outline, run = live.live()
+            stored = read_session(live.db.execute(f"SELECT {SESSION_COLUMNS} FROM session").fetchone())
+            assert stored == row
+            again = load_outline(live.db, 1, row.rows)
+            assert again == outline and list(again.open) == list(outline.open)
+            loaded = journal_module._load(live.db, "s")
+            assert loaded is not None and (loaded.row, loaded.outline, loaded.run) == (row, outline, run)
+
+
+@FEW
+@given(journals(25))
+def test_a_journal_that_forgets_after_each_fact_writes_the_same(entries: list[Entry]) -> None:
+    with bench() as live, bench(forgets=True) as forgetful:
+        write_all(live, entries)
+        write_all(forgetful, entries)
+        assert list(live.db.iterdump()) == list(forgetful.db.iterdump())
+
+
+@FEW
+@given(journals(25))
+def test_what_is_made_again_is_what_was_there(entries: list[Entry]) -> None:
+    with bench() as live:
+        write_all(live, entries)
+        tables = [f"SELECT * FROM {table} ORDER BY 1" for table in ("session", "step", "question", "entry")]
+        before = [live.db.execute(table).fetchall() for table in tables]
+        done = rebuild(live.db)
+        assert [live.db.execute(table).fetchall() for table in tables] == before
+        assert (done.sessions, done.facts, done.gaps) == (1, len(entries) + 1, 0)
+
+
+def test_a_fold_that_forgets_something_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_module, "write_steps", lambda db, number, steps: None)
+    with pytest.raises(AssertionError):
+        test_after_every_fact_the_file_says_what_memory_says()
+
+
+def test_words_and_contents_are_found_again_too(tmp_path: Path) -> None:
+    path = tmp_path / "journeyman.db"
+    fill(path, 30, sessions=3)
+    long = "begin " + "middle " * 2000 + "finish"
+
+    async def work(journal: Journal) -> None:
+        name = await journal.open("/tmp", "long")
+        await journal.append(name, PersonSpoke(Text(long)), RunStarted("m"))
+        kept = Text(long[:10], len(long), "f" * 64)
+        await journal.append(
+            name, ToolReturned("c", kept), RunEnded("completed"), blobs={"f" * 64: b"outermost " * 900}
+        )
+
+    with journal_at(path) as (journal, reader, database):
+        asyncio.run(work(journal))
+        assert [hit.seq for hit in reader.find("outermost")] == [4]
+        before = dump(path)
+        assert len(before["search"]) > 1000
+
+        async def again() -> None:
+            await database.do(rebuild)
+
+        asyncio.run(again())
+        assert dump(path) == before
+
+
+def test_a_session_without_its_beginning_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "journeyman.db"
+    (name,) = fill(path, 5)
+    Database(path).close()
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("DELETE FROM entry WHERE id & 0xFFFFFFFF IN (1, 2, 7)")
+    kept = db.execute("SELECT * FROM entry").fetchall()
+    done = rebuild(db)
+    assert (done.sessions, done.facts, done.gaps) == (1, len(kept), 3)
+    db.execute("DELETE FROM session")
+    rebuild(db)
+    db.close()
+    reader = Reader(path)
+    try:
+        (row,) = reader.sessions()
+        assert row.id == "lost0001" and row.title == "Session without its beginning" and row.seq == kept[-1][0] & 0xFFFF
+    finally:
+        reader.close()
+    assert name != row.id

@@ -1,0 +1,122 @@
+"""The question as a dialog: it answers like the card, and never takes the keyboard from somebody who types."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from core.domain.question import Answer
+from tests.ui.ask.questions import LONG, TONE, noon
+from tests.ui.hands import click, find, press, write
+from ui.ask.dialog import QuestionDialog
+from ui.theme import Look, load_fonts, load_theme
+
+
+@pytest.fixture
+def dialog(look: Look, qtbot: QtBot) -> QuestionDialog:
+    made = QuestionDialog(look, TONE, context="Letter {} · step 23", clock=noon)
+    qtbot.addWidget(made)
+    made.open()
+    qtbot.waitExposed(made)
+    return made
+
+
+def test_it_says_who_asks_and_since_when(dialog: QuestionDialog) -> None:
+    assert find(dialog, QLabel, "question.age").text() == "Letter {} · step 23 · asked 2 min ago"
+    assert find(dialog, QLabel, "question.text").text() == TONE.text
+    assert "also after a restart" in find(dialog, QLabel, "question.note").text()
+
+
+def test_keys_choose_and_answer(dialog: QuestionDialog, qtbot: QtBot) -> None:
+    press(dialog.form, Qt.Key.Key_1)
+    with qtbot.waitSignal(dialog.answered) as answered, qtbot.assertNotEmitted(dialog.later):
+        press(dialog.form, Qt.Key.Key_Return)
+    assert answered.args == ["q1", Answer(option="Firm, with a deadline")]
+    assert not dialog.isVisible()
+
+
+def test_escape_and_closing_mean_later(dialog: QuestionDialog, qtbot: QtBot) -> None:
+    with qtbot.assertNotEmitted(dialog.answered), qtbot.waitSignal(dialog.later) as later:
+        press(dialog.form, Qt.Key.Key_Escape)
+    assert later.args == ["q1"] and not dialog.isVisible()
+    dialog.open()
+    with qtbot.assertNotEmitted(dialog.answered), qtbot.waitSignal(dialog.later):
+        dialog.close()
+
+
+def test_later_by_the_button_tells_once(dialog: QuestionDialog) -> None:
+    told: list[str] = []
+    dialog.later.connect(told.append)
+    click(find(dialog, QPushButton, "question.later"))
+    assert told == ["q1"]
+
+
+def test_declining_closes_and_is_no_later(dialog: QuestionDialog, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(dialog.answered) as answered, qtbot.assertNotEmitted(dialog.later):
+        click(find(dialog, QPushButton, "question.decline"))
+    assert answered.args == ["q1", Answer(declined=True)]
+
+
+def test_it_never_takes_the_keyboard_from_typing(look: Look, qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    field = QLineEdit()
+    QVBoxLayout(window).addWidget(field)
+    window.show()
+    window.activateWindow()
+    field.setFocus()
+    qtbot.waitUntil(field.hasFocus)
+    dialog = QuestionDialog(look, TONE, clock=noon, parent=window)
+    dialog.open()
+    qtbot.waitExposed(dialog)
+    assert QApplication.focusWidget() is field
+    write(field, "still 1 typing")
+    assert field.text() == "still 1 typing" and dialog.draft() == Answer()
+    assert not dialog.isModal()
+    dialog.close()
+
+
+def test_a_long_question_stays_on_the_screen(look: Look, qtbot: QtBot) -> None:
+    dialog = QuestionDialog(look, LONG, clock=noon)
+    qtbot.addWidget(dialog)
+    dialog.open()
+    qtbot.waitExposed(dialog)
+    assert dialog.height() <= dialog.screen().availableSize().height() * 0.8
+    assert dialog.rect().contains(find(dialog, QPushButton, "question.answer").geometry().bottomRight())
+
+
+@pytest.mark.parametrize("width", [360, 480, 560, 900])
+def test_every_option_is_as_high_as_its_words(look: Look, qtbot: QtBot, width: int) -> None:
+    dialog = QuestionDialog(look, LONG, clock=noon)
+    qtbot.addWidget(dialog)
+    dialog.resize(width, 500)
+    dialog.open()
+    qtbot.waitExposed(dialog)
+    wrong = [row.label() for row in dialog.form.options if row.height() != row.heightForWidth(row.width())]
+    assert not wrong
+
+
+def test_a_word_without_end_does_not_widen_it(look: Look, qtbot: QtBot) -> None:
+    question = type(TONE)("q9", "x" * 400, "/a/very/long/path" * 30, asked=TONE.asked)
+    dialog = QuestionDialog(look, question, clock=noon)
+    qtbot.addWidget(dialog)
+    dialog.open()
+    qtbot.waitExposed(dialog)
+    assert dialog.width() <= 600
+
+
+def test_what_was_typed_comes_back(look: Look, dialog: QuestionDialog, qtbot: QtBot) -> None:
+    press(dialog.form, Qt.Key.Key_4)
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    write(focused, "perhaps")
+    press(focused, Qt.Key.Key_Escape)
+    again = QuestionDialog(look, TONE, draft=dialog.draft(), clock=noon)
+    qtbot.addWidget(again)
+    assert again.draft() == Answer(text="perhaps")
+
+
+def test_theme_changes_at_run_time(dialog: QuestionDialog) -> None:
+    dialog.restyle(Look(load_theme("light"), load_fonts(1.5)))
+    assert find(dialog, QLabel, "question.text").font().pixelSize() == 24
+    assert find(dialog, QAbstractButton, "question.option.1").height() > 40

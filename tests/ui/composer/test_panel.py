@@ -1,0 +1,155 @@
+"""The composer: what is sent, what is kept, and when it takes no words."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QPlainTextEdit, QToolButton
+from pytestqt.qtbot import QtBot
+
+from tests.ui.hands import click, find, press, write
+from ui.composer.panel import ComposerPanel
+from ui.theme import Look, load_fonts, load_theme
+
+
+@pytest.fixture
+def panel(look: Look, qtbot: QtBot) -> ComposerPanel:
+    made = ComposerPanel(look)
+    qtbot.addWidget(made)
+    made.resize(600, 100)
+    made.show()
+    made.set_session("s1", "")
+    return made
+
+
+@pytest.fixture
+def field(panel: ComposerPanel) -> QPlainTextEdit:
+    found = find(panel, QPlainTextEdit, "composer.input")
+    found.setFocus()
+    return found
+
+
+def test_enter_sends_and_clears(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
+    write(field, "  write the letter ")
+    with qtbot.waitSignal(panel.said) as said:
+        press(field, Qt.Key.Key_Return)
+    assert said.args == ["write the letter"]
+    assert field.toPlainText() == ""
+
+
+def test_the_keypad_and_the_button_send_too(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
+    write(field, "one")
+    with qtbot.waitSignal(panel.said):
+        press(field, Qt.Key.Key_Enter, Qt.KeyboardModifier.KeypadModifier)
+    write(field, "two")
+    with qtbot.waitSignal(panel.said) as said:
+        click(find(panel, QToolButton, "composer.send"))
+    assert said.args == ["two"]
+
+
+def test_shift_enter_starts_a_line(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
+    with qtbot.assertNotEmitted(panel.said):
+        write(field, "one")
+        press(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+        write(field, "two")
+    assert field.toPlainText() == "one\ntwo"
+
+
+def test_blanks_are_not_a_message(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
+    with qtbot.assertNotEmitted(panel.said):
+        write(field, "   ")
+        press(field, Qt.Key.Key_Return)
+    assert not find(panel, QToolButton, "composer.send").isEnabled()
+
+
+def test_it_grows_to_eight_lines(panel: ComposerPanel, field: QPlainTextEdit) -> None:
+    heights = []
+    for count in (1, 4, 8, 30):
+        field.setPlainText("\n".join("line" for _ in range(count)))
+        heights.append(field.height())
+    assert heights[0] < heights[1] < heights[2] == heights[3]
+    assert heights[2] <= 8 * field.fontMetrics().lineSpacing() + 4
+
+
+def test_long_lines_wrap_and_count(panel: ComposerPanel, field: QPlainTextEdit) -> None:
+    before = field.height()
+    field.setPlainText("words " * 80)
+    assert field.height() > before
+
+
+def test_the_draft_is_told_for_its_session(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(panel.draft_changed) as changed:
+        write(field, "half a thou")
+    assert changed.args == ["s1", "half a thou"]
+
+
+def test_turning_to_another_session_keeps_the_draft(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
+    write(field, "for one")
+    with qtbot.waitSignal(panel.draft_changed) as changed:
+        panel.set_session("s2", "for two")
+    assert changed.args == ["s1", "for one"]
+    assert field.toPlainText() == "for two" and panel.draft() == "for two"
+    with qtbot.assertNotEmitted(panel.draft_changed):
+        panel.set_session("s1", "for one")
+
+
+def test_a_sent_message_leaves_no_draft(panel: ComposerPanel, field: QPlainTextEdit) -> None:
+    told: list[tuple[str, str]] = []
+    panel.draft_changed.connect(lambda session, text: told.append((session, text)))
+    write(field, "go")
+    press(field, Qt.Key.Key_Return)
+    assert told == [("s1", "")]
+
+
+def test_hiding_keeps_the_draft(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
+    write(field, "unfinished")
+    with qtbot.waitSignal(panel.draft_changed) as changed:
+        panel.hide()
+    assert changed.args == ["s1", "unfinished"]
+
+
+def test_a_closed_session_says_why(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
+    write(field, "too late")
+    panel.set_closed("This session was imported: read only.")
+    assert not field.isEnabled()
+    assert find(panel, QLabel, "composer.note").text() == "This session was imported: read only."
+    assert field.placeholderText() == "This session was imported: read only."
+    with qtbot.assertNotEmitted(panel.said):
+        panel.say()
+    panel.set_closed("")
+    assert field.isEnabled() and field.toPlainText() == "too late"
+
+
+def test_while_running_words_are_queued(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
+    panel.set_running(True)
+    assert "queues" in field.placeholderText()
+    write(field, "also this")
+    assert "queued" in find(panel, QLabel, "composer.note").text()
+    with qtbot.waitSignal(panel.said):
+        press(field, Qt.Key.Key_Return)
+    assert find(panel, QLabel, "composer.note").text() == ""
+
+
+def test_a_new_run_is_invited(panel: ComposerPanel, field: QPlainTextEdit) -> None:
+    panel.set_session("", "")
+    assert "Enter starts" in field.placeholderText()
+
+
+def test_the_model_is_named_when_there_is_one(panel: ComposerPanel) -> None:
+    name = find(panel, QLabel, "composer.model")
+    assert not name.isVisible()
+    panel.set_model("<b>scripted</b>")
+    assert name.isVisible() and name.text() == "<b>scripted</b>"
+    assert name.textFormat() == Qt.TextFormat.PlainText
+
+
+def test_the_frame_shows_where_one_types(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
+    box = find(panel, QFrame, "composer.box")
+    field.clearFocus()
+    assert not box.property("focused")
+    click(panel)
+    qtbot.waitUntil(lambda: bool(box.property("focused")))
+
+
+def test_theme_and_size_change_at_run_time(panel: ComposerPanel, field: QPlainTextEdit, qapp: QApplication) -> None:
+    before = field.height()
+    panel.restyle(Look(load_theme("dark"), load_fonts(2.0)))
+    assert field.height() > before

@@ -1,0 +1,288 @@
+"""Markdown of untrusted text: what it shows, what it refuses, and how long it may take."""
+
+import os
+import random
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+from time import process_time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QImage, QTextCharFormat, QTextDocument, QTextTable
+from PySide6.QtWidgets import QApplication
+
+from tests.ui.timeline.journals import ANSWER
+from ui.markdown import Flow, SafeDocument, code_frames, code_of, render
+from ui.theme import Look
+from ui.visible import cut_lines, visible
+
+FROZEN_S = 0.25
+EVERYTHING = f"""{ANSWER}
+> quoted *words* with `code`
+
+1. one
+2. two
+   - nested **bold**
+
+   ```python
+   def f(x):
+       return x
+   ```
+3. three
+
+---
+
+| name | what |
+|------|-----:|
+| a.py | [link](https://example.org) |
+
+# Title
+Words <b>html</b> &amp; ~~gone~~
+line two
+***
+```
+unclosed
+"""
+
+
+def written(text: str, look: Look) -> SafeDocument:
+    document = SafeDocument()
+    render(document, text, look)
+    return document
+
+
+def links(document: QTextDocument) -> list[str]:
+    return [form.anchorHref() for form in formats(document) if form.isAnchor()]
+
+
+def formats(document: QTextDocument) -> list[QTextCharFormat]:
+    found, block = [], document.begin()
+    while block.isValid():
+        part = block.begin()
+        while not part.atEnd():
+            found.append(part.fragment().charFormat())
+            part += 1
+        block = block.next()
+    return found
+
+
+def lines(document: QTextDocument) -> list[str]:
+    return [line for line in document.toPlainText().split("\n") if line.strip()]
+
+
+def test_writes_what_was_meant(look: Look) -> None:
+    document = written(EVERYTHING, look)
+    said = lines(document)
+    assert said[0].startswith("The letter is ready. It asks for the repair by 5 December 2026, cites")
+    assert said[1:4] == [
+        "Before you send it",
+        "Put your phone number where it says [phone].",
+        "Keep the envelope receipt: the 14 days start when it arrives.",
+    ]
+    assert said[6:10] == ["quoted words with code", "one", "two", "nested bold"]
+    assert "Words <b>html</b> & gone line two" in said
+    assert [code_of(frame) for frame in code_frames(document)] == [
+        "complaint.docx   22 KB   letter, two pages\ncomplaint.md      3 KB   the same as text",
+        "def f(x):\n    return x",
+        "unclosed",
+    ]
+    (table,) = [frame for frame in document.rootFrame().childFrames() if isinstance(frame, QTextTable)]
+    assert (table.rows(), table.columns()) == (2, 2)
+    assert links(document) == ["https://example.org"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_streaming_ends_as_writing_at_once(look: Look, seed: int) -> None:
+    chance = random.Random(seed)
+    document = SafeDocument()
+    flow = Flow(document, look)
+    end = 0
+    while end < len(EVERYTHING):
+        end += chance.randint(1, 60)
+        flow.write(EVERYTHING[:end])
+        assert document.toPlainText() == written(EVERYTHING[:end], look).toPlainText()
+    flow.finish(EVERYTHING)
+    assert document.toHtml() == written(EVERYTHING, look).toHtml()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["# a\n", "``", "c", "~~~\n", "- b\n", "  - c\n", "```\n", "x\n", "\n", "> q\n", "---\n", "|a|\n|-|\n|b|\n"]
+        )
+    )
+)
+def test_any_prefix_of_any_text_can_be_streamed(qapp: QApplication, parts: list[str]) -> None:
+    from ui.theme import load_fonts, load_theme
+
+    look = Look(load_theme("dark"), load_fonts())
+    document, text = SafeDocument(), ""
+    flow = Flow(document, look)
+    for part in parts:
+        text += part
+        flow.write(text)
+    assert document.toPlainText() == written(text, look).toPlainText()
+
+
+def test_code_grows_without_being_parsed_again(look: Look) -> None:
+    lines = [f"    value_{number} = {number}  # ünïcode" for number in range(400)]
+    text = "Here:\n\n```python\n" + "\n".join(lines) + "\n\n    last\n```\n\nThat is all."
+    document = SafeDocument()
+    flow = Flow(document, look)
+    took: list[float] = []
+    for end in range(0, len(text), 23):
+        before = process_time()
+        flow.write(text[:end])
+        took.append(process_time() - before)
+        if end % 7 == 0:
+            assert document.toPlainText().rstrip() == written(text[:end], look).toPlainText().rstrip()
+    flow.finish(text)
+    assert document.toHtml() == written(text, look).toHtml()
+    assert sorted(took)[len(took) // 2] < 0.001
+
+
+def test_text_that_is_not_a_continuation_is_written_anew(look: Look) -> None:
+    document = SafeDocument()
+    flow = Flow(document, look)
+    for text in ("one\n\ntwo\n\nthree", "One\n\ntwo", "", "four"):
+        flow.write(text)
+        assert lines(document) == text.split()
+
+
+def test_an_address_that_comes_last_is_found_at_the_end(look: Look) -> None:
+    text = "See [this][1] first.\n\nMore.\n\n[1]: https://example.org\n"
+    document = SafeDocument()
+    flow = Flow(document, look)
+    for end in range(1, len(text)):
+        flow.write(text[:end])
+    flow.finish(text)
+    assert links(document) == ["https://example.org"]
+
+
+def test_markup_in_text_stays_text(look: Look) -> None:
+    nasty = "<b>bold</b> <img src=file:///etc/passwd> <a href='https://evil.example'>here</a> <script>x</script>"
+    document = written(nasty, look)
+    assert document.toPlainText() == nasty
+    assert not links(document)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "data:text/html;base64,PGI+",
+        "//host/x",
+        "vbscript:x",
+        "/etc/passwd",
+    ],
+)
+def test_only_web_and_mail_addresses_are_links(look: Look, address: str) -> None:
+    document = written(f"[here]({address}) and <{address}>", look)
+    assert not links(document)
+    assert address in document.toPlainText()
+
+
+def test_a_unc_path_is_not_a_link(look: Look) -> None:
+    assert not links(written("[here](\\\\\\\\host\\\\x)", look))
+
+
+def test_web_and_mail_addresses_are_links(look: Look) -> None:
+    text = "[a](https://a.example/x?y=z) [b](http://b.example) [c](mailto:me@c.example)"
+    assert links(written(text, look)) == ["https://a.example/x?y=z", "http://b.example", "mailto:me@c.example"]
+
+
+def test_pictures_are_their_words_and_nothing_is_read(look: Look, tmp_path: Path) -> None:
+    fifo = tmp_path / "picture.png"
+    os.mkfifo(fifo)  # reading it would freeze the process for ever
+    document = written(f"![a cat]({fifo.as_uri()}) ![](https://example.org/pixel.png)", look)
+    assert document.toPlainText() == "[a cat] [image]"
+    kinds = QTextDocument.ResourceType
+    for kind in (kinds.ImageResource, kinds.StyleSheetResource, kinds.HtmlResource):
+        picture = document.resource(kind.value, QUrl.fromLocalFile(str(fifo)))
+        assert isinstance(picture, QImage) and picture.size().width() == 1
+
+
+def test_what_is_left_out_is_said(look: Look) -> None:
+    long = written("word " * 20_000 + "\n\nend", look).toPlainText()
+    assert long.endswith("The rest is in the step's Output.") and len(long) < 70_000
+    table = written("|a|b|\n|-|-|\n" + "|c|d|\n" * 900, look).toPlainText()
+    assert table.rstrip().endswith("… 601 more rows")
+
+
+BOMBS = {
+    "one long line": "x" * 1_000_000,
+    "one long word of marks": "a" + "\u0301" * 5_000,
+    "brackets": "[" * 100_000,
+    "lines of brackets": ("[" * 4_000 + "\n") * 60,
+    "paragraphs of brackets": ("[" * 8_000 + "\n\n") * 60,
+    "stars": "*a " * 40_000,
+    "underscores": "_" * 50_000 + "a",
+    "ticks": "".join("`" * n + "a" for n in range(1, 600)),
+    "quotes": ">" * 20_000 + "x",
+    "list levels": "".join("  " * n + "- x\n" for n in range(2_000)),
+    "tags": "<div>" * 20_000,
+    "links": "[a](" * 30_000,
+    "pictures": "![" * 30_000,
+    "table": "|a" * 50 + "|\n" + "|-" * 50 + "|\n" + ("|b" * 50 + "|\n") * 200,
+    "wide table": "|a" * 3_000 + "|\n" + "|-" * 3_000 + "|\n" + "|b" * 3_000 + "|\n",
+    "rules": "---\n\n" * 3_000,
+    "entities": "&amp;" * 40_000,
+    "definitions": "[a]: <\n" * 20_000,
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_no_text_freezes_the_window(look: Look, name: str) -> None:
+    written("warm up", look)
+    before = process_time()  # other people's work is on the same cores
+    document = written(BOMBS[name], look)
+    document.setTextWidth(760)
+    assert document.size().height() > 0
+    assert process_time() - before < 2 * FROZEN_S  # twice: a busy neighbour on the same core slows us too
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "plain"),
+        ("tab\tand\nline\r\n", "tab\tand\nline\n"),
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]0;title\x07\x1b]8;;https://x\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("\x1b]52;c;aGk=\x07\x1b]1337;File=:AA\x07x", "x"),
+        ("\x9b31mred", "red"),
+        ("a\rb\x08c\x00", "a⟦U+000D⟧b⟦U+0008⟧c⟦U+0000⟧"),
+        ("x\u202egpj.sh", "x⟦U+202E⟧gpj.sh"),
+        ("\u2066a\u2069", "⟦U+2066⟧a⟦U+2069⟧"),
+        ("pass\u200bword \ufeff", "pass⟦U+200B⟧word ⟦U+FEFF⟧"),
+        ("a\U000e0041b", "a⟦U+E0041⟧b"),
+        ("a\ufe0fb", "a⟦U+FE0F⟧b"),
+        ("careful ⚠️ 👩\u200d💻 1️⃣", "careful ⚠️ 👩\u200d💻 1️⃣"),
+        ("\ud800", "⟦U+D800⟧"),
+        ("سلام می\u200cروم", "سلام می\u200cروم"),
+    ],
+)
+def test_what_hides_is_written_out(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+@given(st.text())
+def test_visible_text_hides_nothing(text: str) -> None:
+    shown = visible(text)
+    assert not any(unicodedata.category(sign) in {"Cc", "Cs"} and sign not in "\t\n" for sign in shown)
+    assert not set(shown) & set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u200e\u200f\ufeff")
+
+
+def test_long_lines_are_cut() -> None:
+    assert cut_lines("short\n" + "x" * 5_000) == "short\n" + "x" * 4_096 + " …"
+
+
+def test_the_parser_waits_for_the_first_reply() -> None:
+    code = "import sys, ui.markdown, ui.timeline.page; print('markdown_it' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "False"

@@ -1,0 +1,92 @@
+"""The small shared parts: times in words, labels that stay plain, buttons that show their key."""
+
+from datetime import datetime
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from core.domain.clock import SECOND
+from ui.theme import Look, load_fonts, load_theme
+from ui.widgets.button import Button
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.paint import block_height
+from ui.widgets.times import age, day_name, midnight_of, moment, short_age, short_time
+from ui.widgets.words import breakable, label
+
+NOON = int(datetime(2026, 11, 20, 12, 0).astimezone().timestamp()) * SECOND
+MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86400 * SECOND
+
+
+@pytest.mark.parametrize(
+    ("span", "short", "words"),
+    [
+        (-5 * SECOND, "now", "just now"),
+        (59 * SECOND, "now", "just now"),
+        (2 * MINUTE, "2m", "2 min ago"),
+        (HOUR, "1h", "1 hour ago"),
+        (23 * HOUR, "23h", "23 hours ago"),
+        (DAY, "1d", "1 day ago"),
+        (400 * DAY, "400d", "400 days ago"),
+    ],
+)
+def test_ages(qapp: QApplication, span: int, short: str, words: str) -> None:
+    assert (short_age(NOON - span, NOON), age(NOON - span, NOON)) == (short, words)
+
+
+def test_days_have_names(qapp: QApplication) -> None:
+    today = moment(NOON).date()
+    names = [day_name(moment(NOON - days * DAY).date(), today) for days in (-1, 0, 1, 2, 6, 7, 60)]
+    assert names == ["Today", "Today", "Yesterday", "Wednesday", "Saturday", "November 2026", "September 2026"]
+
+
+def test_older_times_are_dates(qapp: QApplication) -> None:
+    assert short_time(NOON - 5 * MINUTE, NOON) == "11:55"
+    assert short_time(NOON - 30 * DAY, NOON) == "21 Oct"
+
+
+def test_midnight_begins_the_day() -> None:
+    midnight = moment(midnight_of(moment(NOON)))
+    assert (midnight.date(), midnight.hour, midnight.minute) == (moment(NOON).date(), 0, 0)
+
+
+def test_labels_never_read_markup(look: Look, qtbot: QtBot) -> None:
+    made = label("<h1>x</h1>", look.fonts.text, "second")
+    qtbot.addWidget(made)
+    assert made.textFormat() == Qt.TextFormat.PlainText and made.property("tone") == "second"
+
+
+def test_only_words_without_end_are_made_breakable() -> None:
+    assert breakable("a few short words") == "a few short words"
+    assert "\u200b" in breakable("x" * 60) and breakable("x" * 60).replace("\u200b", "") == "x" * 60
+
+
+def test_blocks_grow_with_their_lines(look: Look) -> None:
+    font = look.fonts.text
+    heights = [block_height(text, font, 200) for text in ("one", "one\ntwo", "x" * 200)]
+    assert heights[0] < heights[1] < heights[2]
+
+
+def test_a_button_makes_room_for_icon_and_key(look: Look, qtbot: QtBot) -> None:
+    plain = Button(look, "New run", name="plain")
+    full = Button(look, "New run", name="full", tone="primary", icon="plus", hint="Ctrl N")
+    for button in (plain, full):
+        qtbot.addWidget(button)
+        assert button.sizeHint().height() >= 28
+    assert full.sizeHint().width() > plain.sizeHint().width() + 16
+    assert full.accessibleName() == "New run" and "Ctrl N" in full.accessibleDescription()
+    before = full.sizeHint()
+    full.restyle(Look(load_theme("dark"), load_fonts(2.0)))
+    assert full.sizeHint().height() > before.height()
+    full.setEnabled(False)
+    assert not full.grab().isNull()
+
+
+def test_an_elided_label_is_read_aloud_whole(look: Look, qtbot: QtBot) -> None:
+    made = ElidedLabel("a line\nthat is far too long for its room", look.fonts.text, name="long")
+    qtbot.addWidget(made)
+    made.resize(60, 20)
+    assert made.accessibleName() == "a line that is far too long for its room"
+    assert made.minimumSizeHint().width() < 60
+    assert not made.grab().isNull()

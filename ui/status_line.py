@@ -1,0 +1,54 @@
+"""The line at the foot of the window: where data is kept, what waits, light or dark."""
+
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QWidget
+
+from ui.icons import icon
+from ui.theme import Look
+from ui.widgets.button import Button
+from ui.widgets.elided import ElidedLabel
+
+HEIGHT = 26
+GLYPH = 14
+
+
+class StatusLine(QFrame):
+    next_question = Signal()
+    theme_wanted = Signal()
+
+    def __init__(self, look: Look, *, data_folder: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self.setObjectName("status")
+        self.setProperty("surface", "panel")
+        self._data = ElidedLabel(self.tr("Kept in {}").format(data_folder), look.fonts.second, "second")
+        self._waiting = Button(look, "", name="status.waiting", tone="quiet", hint=self.tr("Ctrl J"))
+        self._waiting.clicked.connect(lambda: self.next_question.emit())
+        self._theme = QToolButton()
+        self._theme.setObjectName("status.theme")
+        self._theme.setAccessibleName(self.tr("Light or dark"))
+        self._theme.setToolTip(self.tr("Light or dark (Ctrl+Shift+L)"))
+        self._theme.clicked.connect(lambda: self.theme_wanted.emit())
+        row = QHBoxLayout(self)
+        row.setContentsMargins(16, 0, 10, 0)
+        row.setSpacing(8)
+        row.addWidget(self._data, 1)
+        row.addWidget(self._waiting)
+        row.addWidget(self._theme)
+        self.restyle(look)
+        self.show_waiting(0)
+
+    def show_waiting(self, count: int) -> None:
+        self._waiting.setVisible(count > 0)
+        self._waiting.setText(self.tr("{} waiting").format(count))
+        self._waiting.setAccessibleName(self.tr("{} waiting for you").format(count))
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self._data.setFont(look.fonts.second)
+        self._waiting.restyle(look)
+        self.setFixedHeight(look.size(HEIGHT) + 6)
+        side, glyph = look.size(24), look.size(GLYPH)
+        self._theme.setFixedSize(side, side)
+        self._theme.setIconSize(QSize(glyph, glyph))
+        self._theme.setIcon(icon("sun-moon", look.theme.second, glyph))

@@ -1,0 +1,37 @@
+"""Coroutines of the window: held, named, ended with their widget, their problems told."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from PySide6.QtCore import QObject
+
+from core.domain.problems import Problem, Trouble
+
+
+class Tasks(QObject):
+    """Belongs to a widget; `trouble` is called with what goes wrong in the world, bugs go to the loop's handler."""
+
+    def __init__(self, trouble: Callable[[Trouble], None], parent: QObject) -> None:
+        super().__init__(parent)
+        self._trouble = trouble
+        self._going: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[Any, Any, Any], name: str) -> None:
+        task = asyncio.get_running_loop().create_task(self._do(work), name=name)
+        self._going.add(task)
+        task.add_done_callback(self._going.discard)
+
+    async def close(self) -> None:
+        """Cancel what goes, and wait for it."""
+        tasks = tuple(self._going)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _do(self, work: Coroutine[Any, Any, Any]) -> None:
+        try:
+            await work
+        except Problem as problem:
+            self._trouble(problem.trouble)
