@@ -44,7 +44,7 @@ def test_a_run_to_its_end(terminal: Terminal) -> None:
 
 def test_the_answers_of_a_command_line(terminal: Terminal) -> None:
     terminal.script(ASK, ASK, SAY)
-    done = terminal.run("--answer", "2", "--answer", "in verse", "--json")
+    done = terminal.run("--answer", "friendly", "--answer", "in verse", "--json")
     given = [line["answer"] for line in done.lines if line["kind"] == "question_answered"]
     assert [(each["option"], each["text"]) for each in given] == [("Friendly", ""), ("", "in verse")]
     assert done.code == 0 and done.lines[-2]["text"] == "You said: in verse"
@@ -57,11 +57,10 @@ def test_the_answers_of_a_command_line(terminal: Terminal) -> None:
     ("words", "said"),
     [
         (["--option", "2"], "You said: Friendly"),
-        (["friendly"], "You said: Friendly"),
         (["my own words"], "You said: my own words"),
         (["--decline"], "You said: The person declined to answer."),
     ],
-    ids=["number", "label", "text", "decline"],
+    ids=["number", "text", "decline"],
 )
 def test_a_question_waits_for_its_answer(terminal: Terminal, words: list[str], said: str) -> None:
     terminal.script(ASK, SAY)
@@ -133,11 +132,9 @@ def test_what_is_wrong_is_said_in_words(terminal: Terminal) -> None:
         (["run", "t", "--script", "."], ". cannot be read."),
         (["run", "t", "--script", "bytes.json"], "bytes.json cannot be read."),
         (["run", "t", "--script", "bad.json"], "At replies[0]: expected only"),
-        (["run", "t", "--script", "bad.json", "--json"], "At replies[0]: expected only"),
         (["run", " ", "--script", "script.json"], "There is no task."),
         (["run", "t", "--script", "script.json", "-C", "none"], "There is no folder"),
         (["show", "none"], "There is no session 'none'."),
-        (["stop", "none"], "There is no session 'none'."),
         (["answer", "none", "x"], "The question none is not open."),
     ):
         done = terminal(*words)
@@ -178,7 +175,7 @@ def test_a_home_that_is_no_folder(terminal: Terminal) -> None:
     terminal.home.write_text("")
     terminal.script({"text": "x"})
     done = terminal.run()
-    assert done.code == 1 and "cannot be written" in done.err
+    assert done.code == 1 and done.err.startswith("what: The data folder")
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")

@@ -6,11 +6,11 @@ import tempfile
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from app.assemble import assemble
 from core.domain.events import (
@@ -44,11 +44,10 @@ SCRIPTS = (
 )
 
 
-class Life(RuleBasedStateMachine):
+class Life:
     """One session on a real file. The loop runs only within a rule, so a crash falls between any two facts."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.runner = asyncio.Runner()
         self.place = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
         self.session = ""
@@ -78,13 +77,9 @@ class Life(RuleBasedStateMachine):
     def status(self) -> str:
         return self.scene.status(self.session) if self.session else ""
 
-    @precondition(lambda self: not self.session)
-    @rule(script=st.sampled_from(SCRIPTS))
     def start(self, script: str) -> None:
         self.session = self.do(self.scene.start(script))
 
-    @precondition(lambda self: self.going)
-    @rule(facts=st.integers(0, 6), then_crash=st.booleans())
     def step(self, facts: int, then_crash: bool) -> None:
         """So many facts further, or to where it waits."""
         goal = len(self.heard) + facts
@@ -92,8 +87,6 @@ class Life(RuleBasedStateMachine):
         if then_crash:
             self.crash()
 
-    @precondition(lambda self: self.going)
-    @rule()
     def crash_after_an_effect(self) -> None:
         before = sum(self._effects().values())
         self.do(self._until(lambda: sum(self._effects().values()) > before))
@@ -109,16 +102,12 @@ class Life(RuleBasedStateMachine):
         self.do(self._open())
         assert self.status != "running", "a crash left a run that looks as if it were going"
 
-    @precondition(lambda self: self.status == "waiting")
-    @rule(twice=st.booleans())
     def answer(self, twice: bool) -> None:
         for _, question in self.scene.engine.questions():
             tries = [self.scene.engine.answer(question.id, Answer("A")) for _ in range(1 + twice)]
             results = self.do(_all(tries))
-            assert sum(result == self.session for result in results) == 1, results
+            assert sum(result == self.session for result in results) == 1, "an answer counted other than once"
 
-    @precondition(lambda self: self.session and not self.going and self.status in {"interrupted", "waiting", "running"})
-    @rule(settle=st.sampled_from(["", "again", "skip", "end"]))
     def resume(self, settle: Any) -> None:
         doubted = self._talk().doubted()
         effects = self._effects()
@@ -131,8 +120,6 @@ class Life(RuleBasedStateMachine):
         assert settle or not doubted, "acted again without a word"
         self.allowed += len(doubted) * (settle == "again")
 
-    @precondition(lambda self: self.status in {"running", "waiting", "interrupted"})
-    @rule()
     def stop(self) -> None:
         with suppress(Problem):  # it ended before it could be stopped
             self.do(self.scene.engine.stop(self.session))
@@ -140,8 +127,6 @@ class Life(RuleBasedStateMachine):
         assert not self.going and self.status not in {"running", "waiting"}
         assert effects == self._effects()
 
-    @precondition(lambda self: self.session and (self.going or self.status in {"done", "stopped", "failed"}))
-    @rule(times=st.integers(1, 3))
     def say(self, times: int) -> None:
         self.do(_all([self.scene.engine.say(self.session, f"word {n}") for n in range(times)]))
 
@@ -157,7 +142,6 @@ class Life(RuleBasedStateMachine):
     def _talk(self) -> Conversation:
         return conversation(self._entries())
 
-    @invariant()
     def the_journal_is_whole(self) -> None:
         entries = self._entries()
         assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
@@ -168,7 +152,7 @@ class Life(RuleBasedStateMachine):
         assert sum(self._effects().values()) <= len(started) + self.allowed, "acted twice, or without a fact"
         assert not self.scene.bugs, self.scene.bugs
 
-    def teardown(self) -> None:
+    def end(self) -> None:
         try:
             if self.going:
                 self.do(self._until(lambda: False))
@@ -200,6 +184,37 @@ def _once(entries: list[Entry]) -> None:
             assert sorted(calls) == sorted(results), "a request went out before its results"
         if isinstance(entry.event, Replied):
             assert open_runs == 1
+
+
+WISHES = st.lists(
+    st.tuples(st.integers(0, 11), st.integers(0, 6), st.booleans(), st.sampled_from(["", "again", "skip", "end"])),
+    min_size=3,
+    max_size=14,
+)
+
+
+def live(script: str, wishes: list[tuple[int, int, bool, str]]) -> None:
+    """One life. What is drawn does not depend on how fast the life goes: a number chooses among what is possible."""
+    life = Life()
+    try:
+        life.start(script)
+        life.the_journal_is_whole()
+        for number, facts, flag, settle in wishes:
+            possible: list[Callable[[], None]] = []
+            if life.going:
+                possible += [partial(life.step, facts, flag), life.crash_after_an_effect]
+            if life.status == "waiting":
+                possible.append(partial(life.answer, flag))
+            if not life.going and life.status in {"interrupted", "waiting", "running"}:
+                possible += [partial(life.resume, settle)] * 2
+            if life.status in {"running", "waiting", "interrupted"}:
+                possible.append(life.stop)
+            if life.going or life.status in {"done", "stopped", "failed"}:
+                possible.append(partial(life.say, 1 + facts % 3))
+            possible[number % len(possible)]()
+            life.the_journal_is_whole()
+    finally:
+        life.end()
 
 
 async def _end_the_rest() -> None:

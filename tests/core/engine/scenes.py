@@ -88,7 +88,8 @@ async def opened(home: Path, folder: Path | None = None) -> AsyncIterator[Scene]
 
 async def crash(scene: Scene) -> None:
     """What a killed process leaves: nothing more is written, no last word."""
-    database, runs = scene.services.database, scene.services.runs
+    database, runs = scene.services.opened.database, scene.services.runs
+    assert database is not None
     database.put = lambda job: job.done(None, Problem("The process is gone."))  # type: ignore[method-assign]
     for live in tuple(runs._live.values()):
         while not live.task.done():
