@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -87,11 +88,12 @@ def until(process: "subprocess.Popen[str]", words: str) -> list[str]:
 
 
 def eventually(condition: Callable[[], object]) -> bool:
+    pause = threading.Event()
     end = time.monotonic() + BOUND_S
     while not condition():
         if time.monotonic() > end:
             return False
-        time.sleep(0.01)
+        pause.wait(0.01)  # other processes end without a signal to us
     return True
 
 

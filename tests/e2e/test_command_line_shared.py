@@ -5,6 +5,7 @@ import shutil
 import signal
 import socket
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from tests.e2e.test_command_line import ASK, SAY, SLEEP
 WAIT_FOR = {"name": "run", "arguments": {"command": "while [ ! -e go ]; do sleep 0.02; done"}}
 
 
-def owner(terminal: Terminal) -> "tuple[str, object]":
+def owner(terminal: Terminal) -> "tuple[str, subprocess.Popen[str]]":
     """A process that owns the home and runs until the file `go` is there: its session, and itself."""
     terminal.script({"text": "I wait.", "calls": [WAIT_FOR]}, {"text": "Done."}, name="wait.json")
     process = terminal.start("run", "Wait.", "--script", "wait.json", "--json")
@@ -39,7 +40,7 @@ def test_the_second_works_through_the_first(terminal: Terminal) -> None:
     wrong = terminal("show", "none")
     assert wrong.code == 1 and wrong.err.startswith("what: There is no session")
     assert terminal("stop", session).out == "Stopped.\n"
-    done = ended(first)  # type: ignore[arg-type]
+    done = ended(first)
     assert done.code == 130 and done.lines[-1]["status"] == "stopped"
     assert not path.exists()
 
@@ -53,7 +54,7 @@ def test_ctrl_c_at_a_client_stops_its_run_only(terminal: Terminal) -> None:
     assert done.code == 130 and done.lines[-1]["status"] == "stopped"
     assert sorted(row["status"] for row in terminal("sessions", "--json").lines) == ["running", "stopped"]
     (terminal.folder / "go").touch()
-    assert ended(first).code == 0  # type: ignore[arg-type]
+    assert ended(first).code == 0
 
 
 def test_a_client_that_vanishes_stops_its_run(terminal: Terminal) -> None:
@@ -65,7 +66,7 @@ def test_a_client_that_vanishes_stops_its_run(terminal: Terminal) -> None:
     statuses = ["running", "stopped"]
     assert eventually(lambda: sorted(row["status"] for row in terminal("sessions", "--json").lines) == statuses)
     (terminal.folder / "go").touch()
-    done = ended(first)  # type: ignore[arg-type]
+    done = ended(first)
     assert (done.code, done.err) == (0, "")
 
 
@@ -77,12 +78,12 @@ def test_an_owner_waits_for_its_clients(terminal: Terminal) -> None:
     client = terminal.start("run", "Go.", "--script", "script.json", "--json")
     until(client, "call_started")
     (terminal.folder / "go").touch()
-    until(first, '"status":"completed"')  # type: ignore[arg-type]
+    until(first, '"status":"completed"')
     assert len(terminal("sessions", "--json").lines) == 2
     (terminal.folder / "later").touch()
     done = ended(client)
     assert done.code == 0 and done.lines[-1]["status"] == "completed"
-    assert ended(first).code == 0  # type: ignore[arg-type]
+    assert ended(first).code == 0
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
@@ -91,7 +92,7 @@ def test_an_owner_that_must_end_interrupts_its_clients(terminal: Terminal, sign:
     terminal.script(SLEEP)
     client = terminal.start("run", "Go.", "--script", "script.json", "--json")
     until(client, "call_started")
-    assert ended(first, sign).code == 130  # type: ignore[arg-type]
+    assert ended(first, sign).code == 130
     done = ended(client)
     assert done.code == 3 and done.kinds()[-1] == "run_interrupted"
     assert sorted(row["status"] for row in terminal("sessions", "--json").lines) == ["interrupted", "stopped"]
@@ -102,7 +103,7 @@ def test_an_owner_that_was_killed(terminal: Terminal) -> None:
     terminal.script(SLEEP)
     client = terminal.start("run", "Go.", "--script", "script.json")
     until(client, "Session")
-    ended(first, signal.SIGKILL)  # type: ignore[arg-type]
+    ended(first, signal.SIGKILL)
     done = ended(client)
     assert done.code == 1 and "went away" in done.err
     assert places.socket(terminal.home).exists()
@@ -145,7 +146,7 @@ def test_garbage_to_the_socket(terminal: Terminal) -> None:
                     continue
         assert terminal("sessions").code == 0
         (terminal.folder / "go").touch()
-        done = ended(first)  # type: ignore[arg-type]
+        done = ended(first)
     assert done.code == 0 and "rror" not in done.err
 
 
@@ -156,7 +157,7 @@ def test_a_home_too_long_for_a_socket(terminal: Terminal) -> None:
     assert path.parent != terminal.home and path.stat().st_mode & 0o777 == 0o600
     assert len(terminal("sessions", "--json").lines) == 1
     (terminal.folder / "go").touch()
-    assert ended(first).code == 0 and not path.exists()  # type: ignore[arg-type]
+    assert ended(first).code == 0 and not path.exists()
 
 
 def test_many_at_once_are_one_after_the_other(terminal: Terminal, tmp_path: Path) -> None:

