@@ -52,8 +52,8 @@ def plain_entry(entry: Entry, whole: Callable[[str], bytes]) -> dict[str, Any]:
     """An entry as one JSON object, every text in full. `whole` reads contents that were kept apart."""
     head = {"session": entry.session, "seq": entry.seq, "run": entry.run, "at": moment(entry.at)}
     fields = {field.name: getattr(entry.event, field.name) for field in dataclasses.fields(entry.event)}
-    named = {"kind": kind_of(type(entry.event)), **fields}
-    return {**head, **{name: _plain(value, whole) for name, value in named.items()}}
+    named = {name: _plain(value, whole) for name, value in fields.items()}
+    return {**head, "kind": kind_of(type(entry.event)), **named}
 
 
 def _plain(value: Any, whole: Callable[[str], bytes]) -> Any:
