@@ -1,5 +1,6 @@
 """Write down where the window's thread was whenever it did not move for too long."""
 
+import contextlib
 import sys
 import threading
 import time
@@ -35,7 +36,8 @@ class Heartbeat(QObject):
     def close(self) -> None:
         self._timer.stop()
         self._over.set()
-        self._watcher.join()
+        if self._watcher.is_alive():
+            self._watcher.join()
 
     def _tick(self) -> None:
         self._beat = time.monotonic()
@@ -55,6 +57,6 @@ class Heartbeat(QObject):
                 stack = ""
 
     def _write(self, stalled: float, stack: str) -> None:
-        with self._path.open("a", encoding="utf-8") as file:
-            moment = datetime.now().astimezone().isoformat(timespec="seconds")
+        moment = datetime.now().astimezone().isoformat(timespec="seconds")
+        with contextlib.suppress(OSError), self._path.open("a", encoding="utf-8") as file:
             file.write(f"--- {moment} the window stood still for {stalled * 1000:.0f} ms\n{stack}")

@@ -1,6 +1,5 @@
 """From what was typed to an exit code."""
 
-import asyncio
 import os
 import signal
 import sys
@@ -25,10 +24,14 @@ def main(typed: list[str] | None = None) -> int:
         return USAGE
     folder = places.home(read.home)
     try:
-        if read.command is None or read.command == "screenshots":
+        if read.command is None:
             from app.desktop import show  # Qt is heavy, and a command line has no use for it
 
-            return show(folder, read)
+            return show(folder)
+        if read.command == "screenshots":
+            from app.screenshots import take
+
+            return take(Path(read.folder), out)
         if read.command == "backup" and read.restore is not None:
             return _restore(folder, read.restore, out)
         return command(words, folder, out)
@@ -44,6 +47,8 @@ def main(typed: list[str] | None = None) -> int:
 
 def command(words: list[str], folder: Path, out: Output) -> int:
     """As the owner of the data folder, or through the one there is."""
+    import asyncio
+
     lock = Lock(places.lock(folder))
     with asyncio.Runner() as runner:
         while not lock.take():
@@ -73,6 +78,8 @@ def _restore(folder: Path, name: str, out: Output) -> int:
 
 async def _through_owner(words: list[str], folder: Path, out: Output) -> int | None:
     """Ask the owner; one that is just starting, or just ending, gets a moment."""
+    import asyncio
+
     from app.owner import ask_owner
 
     for _ in range(100):
@@ -92,6 +99,8 @@ async def _through_owner(words: list[str], folder: Path, out: Output) -> int | N
 
 
 async def _alone(words: list[str], folder: Path, out: Output) -> int:
+    import asyncio
+
     from app.assemble import assemble
     from app.owner import Owner, can_serve
     from app.perform import performer

@@ -1,13 +1,14 @@
-"""The window: puts panels in their places, and lets facts in and wishes out."""
+"""What is in the window: puts panels in their places, and lets facts in and wishes out."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
+from core.domain.events import Replied, ReplyCut
 from core.domain.problems import Trouble
 from core.domain.question import Question
 from core.domain.sessions import SessionRow
@@ -15,10 +16,12 @@ from core.domain.steps import Step
 from core.engine.drafts import Draft
 from core.store.reader import Reader
 from core.store.told import Told
+from ui.columns import Columns
 from ui.commands import COMMANDS
 from ui.selection import Selection
 from ui.session_view import SessionView
 from ui.sessions.panel import SessionsPanel
+from ui.shell import Shell
 from ui.start.panel import StartPanel
 from ui.status_line import StatusLine
 from ui.theme import Look
@@ -26,14 +29,11 @@ from ui.timeline.step_pane import StepPane
 from ui.widgets.notice import Notice
 from ui.window_state import WindowState
 
-SIDEBAR: Final = 264
-STEP_PANE: Final = 384
 FOLD_BELOW: Final = 1100
-SIZE: Final = (1440, 900)
-TITLE_BAR: Final = 28  # what a window manager adds above us
+LOOK_BACK: Final = 40  # rows among which the latest step is found: the rest would be words and lines
 
 
-class MainWindow(QMainWindow):
+class MainWindow(QWidget):
     """Knows what is shown; what should happen it says in signals, which `wishes` carries to the engine."""
 
     leaving = Signal()
@@ -41,14 +41,18 @@ class MainWindow(QMainWindow):
     view_made = Signal()
     stop_wanted = Signal()
 
-    def __init__(self, look: Look, selection: Selection, state: WindowState, *, data_folder: Path) -> None:
+    def __init__(
+        self, shell: Shell, look: Look, selection: Selection, state: WindowState, *, data_folder: Path
+    ) -> None:
         super().__init__()
+        self._shell = shell
         self._look, self._state = look, state
         self.selection = selection
         self._reader: Reader | None = None
         self._rows: dict[str, SessionRow] = {}
         self._drafts: dict[str, str] = {}
         self._questions: list[tuple[str, Question]] = []
+        self._chosen = False
         self.view: SessionView | None = None
         self.pane: StepPane | None = None
         home = str(data_folder)
@@ -57,11 +61,13 @@ class MainWindow(QMainWindow):
         self.status = StatusLine(look, data_folder=home)
         self.notice = Notice(look)
         self.actions_by_id: dict[str, QAction] = {}
-        self.setObjectName("window")
+        self.setObjectName("window.content")
         self._lay_out()
         self._connect()
         self._make_commands()
-        self._restore()
+        shell.setCentralWidget(self)
+        shell.closing.connect(self._leave)
+        self._columns.share_out()
 
     @property
     def look(self) -> Look:
@@ -71,8 +77,8 @@ class MainWindow(QMainWindow):
 
     def read_from(self, reader: Reader) -> None:
         """From now on there is a file to read."""
-        self._reader = reader
         rows = reader.sessions()
+        self._reader = reader
         self._rows = {row.id: row for row in rows}
         self.sessions.show_sessions(rows)
         self._look_for_questions()
@@ -84,6 +90,7 @@ class MainWindow(QMainWindow):
         """A batch from the engine."""
         touched: dict[str, SessionRow] = {}
         steps: list[Step] = []
+        drafts: set[str] = set()
         shown = self.selection.session
         for fact in facts:
             match fact:
@@ -91,15 +98,17 @@ class MainWindow(QMainWindow):
                     touched[fact.session.id] = fact.session
                     if fact.session.id == shown:
                         steps += fact.steps
+                    if isinstance(fact.entry.event, Replied | ReplyCut):  # its row takes the draft's place
+                        self._drafts.pop(fact.session.id, None)
                 case Draft():
                     self._hear_draft(fact)
-                case BaseException():
-                    self.tell(Trouble("Journeyman made a mistake.", f"{type(fact).__name__}: {fact}"))
+                    drafts.add(fact.session)
                 case _:
                     raise TypeError(fact)
         if touched:
             self._hear_sessions(touched, steps)
-        self._show_draft()
+        if shown in drafts:
+            self._show_draft()
 
     def tell(self, trouble: Trouble) -> None:
         self.notice.tell(trouble)
@@ -117,19 +126,28 @@ class MainWindow(QMainWindow):
     def keep_state(self) -> None:
         """Remember how the window is left."""
         state = self._state
-        state.keep_blob("geometry", self.saveGeometry())
-        state.keep_blob("columns", self._columns.saveState())
+        self._shell.keep_place()
+        self._columns.keep()
         state.keep_text("session", self.selection.session)
         if self.view:
             self.view.composer.keep_draft()
         state.flush()
 
+    def give_back(self, session: str, words: str) -> None:
+        """What could not be sent stands in the composer again."""
+        if self.view and self.selection.session == session and not self.view.composer.draft():
+            self.view.composer.set_session(session, words)
+        elif not self._state.text(f"drafts/{session}"):
+            self._state.keep_text(f"drafts/{session}", words)
+
     def _hear_sessions(self, touched: dict[str, SessionRow], steps: list[Step]) -> None:
         asked_before = {question.id for _, question in self._questions}
+        changed = any(_waits(row) != _waits(self._rows.get(name)) for name, row in touched.items())
         self._rows |= touched
         for row in touched.values():
             self.sessions.update_session(row)
-        self._look_for_questions()
+        if changed:
+            self._look_for_questions()
         shown = touched.get(self.selection.session)
         if shown is None or self.view is None:
             return
@@ -138,9 +156,7 @@ class MainWindow(QMainWindow):
         self._show_questions()
         if any(name == shown.id and question.id not in asked_before for name, question in self._questions):
             self.view.focus_question()
-        if self.pane:
-            for step in steps:
-                self.pane.update_step(step)
+        self._update_pane(steps)
         self._enable_commands()
 
     def _hear_draft(self, draft: Draft) -> None:
@@ -164,7 +180,7 @@ class MainWindow(QMainWindow):
         self._questions = self._reader.questions()
         count = len(self._questions)
         self.status.show_waiting(count)
-        self.setWindowTitle(f"({count}) Journeyman" if count else "Journeyman")
+        self._shell.setWindowTitle(f"({count}) Journeyman" if count else "Journeyman")
         self._enable_commands()
 
     # What is shown
@@ -179,6 +195,7 @@ class MainWindow(QMainWindow):
         if row is None and self._reader and self.selection.session:
             row = self._reader.session(self.selection.session)
         if row is None or self._reader is None:
+            self.sessions.mark("")
             self._centre.setCurrentWidget(self.start)
             self._set_pane_visible(False)
             self._enable_commands()
@@ -190,8 +207,7 @@ class MainWindow(QMainWindow):
         self._show_draft()
         self.sessions.mark(row.id)
         self._centre.setCurrentWidget(view)
-        if self.pane:
-            self.pane.clear()
+        self._show_latest()
         self._set_pane_visible(self._pane_wanted)
         self._enable_commands()
 
@@ -206,8 +222,7 @@ class MainWindow(QMainWindow):
             self.view = SessionView(self._look, reader)
             self.pane = StepPane(self._look, reader)
             self._centre.addWidget(self.view)
-            self._columns.addWidget(self.pane)
-            self._columns.setSizes([self._look.size(SIDEBAR), self.width(), self._look.size(STEP_PANE)])
+            self._columns.add_pane(self.pane)
             self.view.page.step_chosen.connect(self._show_step)
             self.view.page.stop.connect(self.stop_wanted)
             self.view.composer.draft_changed.connect(lambda name, text: self._state.keep_text(f"drafts/{name}", text))
@@ -216,8 +231,31 @@ class MainWindow(QMainWindow):
         return self.view
 
     def _show_step(self, step: Step) -> None:
-        if self.pane and step is not None:
+        if self.pane:
+            self._chosen = True
             self.pane.show_step(self.selection.session, step)
+
+    def _show_latest(self) -> None:
+        """Until the person chooses a row, the pane shows what was done last."""
+        self._chosen = False
+        if self.view is None or self.pane is None:
+            return
+        model = self.view.page.model
+        for row in range(model.count - 1, max(-1, model.count - LOOK_BACK), -1):
+            step = model.step_of_row(row)
+            if step and step.number:
+                self.pane.show_step(self.selection.session, step)
+                return
+        self.pane.clear()
+
+    def _update_pane(self, steps: list[Step]) -> None:
+        if self.pane is None or not self.pane.isVisible():
+            return
+        if not self._chosen and any(step.number for step in steps):
+            self._show_latest()
+            return
+        for step in {step.row: step for step in steps}.values():
+            self.pane.update_step(step)
 
     # Commands
 
@@ -240,6 +278,7 @@ class MainWindow(QMainWindow):
             self.view.composer.focus_input()
 
     def _make_commands(self) -> None:
+        shell = self._shell
         acts: dict[str, Callable[[], object]] = {
             "run.new": self.new_run,
             "sessions.search": self.sessions.open_search,
@@ -249,8 +288,8 @@ class MainWindow(QMainWindow):
             "window.sidebar": lambda: self.sessions.setVisible(not self.sessions.isVisible()),
             "window.step": lambda: self._want_pane(not self._pane_wanted),
             "window.theme": self.theme_wanted.emit,
-            "window.full": lambda: self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen),
-            "window.close": self.close,
+            "window.full": lambda: shell.setWindowState(shell.windowState() ^ Qt.WindowState.WindowFullScreen),
+            "window.close": shell.close,
         }
         for command in COMMANDS:
             action = QAction(self.tr(command.text), self)
@@ -279,6 +318,7 @@ class MainWindow(QMainWindow):
         self._pane_wanted = self._state.text("pane", "yes") == "yes"
         self._centre = QStackedWidget()
         self._centre.setMinimumWidth(420)
+        self._centre.addWidget(QWidget())  # until it is known what there is to show
         self._centre.addWidget(self.start)
         middle = QWidget()
         column = QVBoxLayout(middle)
@@ -286,20 +326,12 @@ class MainWindow(QMainWindow):
         column.setSpacing(0)
         column.addWidget(self.notice)
         column.addWidget(self._centre, 1)
-        self._columns = QSplitter(Qt.Orientation.Horizontal)
-        self._columns.setObjectName("window.columns")
-        self._columns.setHandleWidth(1)
-        self._columns.setChildrenCollapsible(False)
-        self._columns.addWidget(self.sessions)
-        self._columns.addWidget(middle)
-        self._columns.setStretchFactor(1, 1)
-        whole = QWidget()
-        around = QVBoxLayout(whole)
+        self._columns = Columns(self._look, self._state, self.sessions, middle)
+        around = QVBoxLayout(self)
         around.setContentsMargins(0, 0, 0, 0)
         around.setSpacing(0)
         around.addWidget(self._columns, 1)
         around.addWidget(self.status)
-        self.setCentralWidget(whole)
 
     def _connect(self) -> None:
         self.selection.session_changed.connect(self._show_selected)
@@ -308,14 +340,9 @@ class MainWindow(QMainWindow):
         self.status.next_question.connect(self.next_question)
         self.status.theme_wanted.connect(self.theme_wanted)
 
-    def _restore(self) -> None:
-        self.setWindowTitle("Journeyman")
-        room = self.screen().availableGeometry()
-        self.resize(min(SIZE[0], room.width()), min(SIZE[1], room.height() - TITLE_BAR))
-        geometry = self._state.blob("geometry")
-        if not geometry.isEmpty():
-            self.restoreGeometry(geometry)
-        self._columns.setSizes([self._look.size(SIDEBAR), self.width() - self._look.size(SIDEBAR)])
+    def _leave(self) -> None:
+        self.keep_state()
+        self.leaving.emit()
 
     def _want_pane(self, wanted: bool) -> None:
         self._pane_wanted = wanted
@@ -333,9 +360,7 @@ class MainWindow(QMainWindow):
         super().resizeEvent(event)
         self._set_pane_visible(self._pane_wanted)
 
-    def closeEvent(self, event: QCloseEvent) -> None:
-        """The window hides at once; the program ends when the journal is safe."""
-        event.ignore()
-        self.keep_state()
-        self.hide()
-        self.leaving.emit()
+
+def _waits(row: SessionRow | None) -> tuple[str, int]:
+    """What decides whether the list of open questions is still right."""
+    return (row.status, row.waiting) if row else ("", 0)

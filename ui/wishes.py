@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QObject
 
+from core.domain.problems import Problem
 from core.domain.question import Answer
 from ui.bridge import Bridge
 from ui.link_dialog import LinkDialog
@@ -19,7 +20,7 @@ StartDemo = Callable[[Bridge], Awaitable[str]]
 
 
 class Wishes(QObject):
-    """Connected once the engine is ready."""
+    """Connected when the window's loop runs; what is wished while the engine starts is done when it is ready."""
 
     def __init__(self, window: MainWindow, bridge: Bridge, start_demo: StartDemo) -> None:
         super().__init__(window)
@@ -40,7 +41,15 @@ class Wishes(QObject):
 
     def say(self, text: str) -> None:
         session = self._window.selection.session
-        self.tasks.start(self._bridge.ask(lambda engine: engine.say(session, text)), "say")
+
+        async def send() -> None:
+            try:
+                await self._bridge.ask(lambda engine: engine.say(session, text))
+            except Problem:
+                self._window.give_back(session, text)
+                raise
+
+        self.tasks.start(send(), "say")
 
     def stop(self) -> None:
         session = self._window.selection.session
