@@ -98,6 +98,8 @@ class Program(QObject):
             self.window.tell(note)
         self._reader = Reader(opened.path, frozen=opened.frozen)
         self.window.read_from(self._reader)
+        await asyncio.sleep(0)  # a click may come in between
+        self.window.show_first()
 
     async def _start_demo(self, bridge: "Bridge") -> str:
         async def start(engine: "Engine") -> str:

@@ -18,6 +18,7 @@ from core.store.reader import Reader
 from core.store.told import Told
 from ui.columns import Columns
 from ui.commands import COMMANDS
+from ui.reading import Reading
 from ui.selection import Selection
 from ui.session_view import SessionView
 from ui.sessions.panel import SessionsPanel
@@ -38,7 +39,6 @@ class MainWindow(QWidget):
 
     leaving = Signal()
     theme_wanted = Signal()
-    view_made = Signal()
     stop_wanted = Signal()
 
     def __init__(
@@ -48,13 +48,13 @@ class MainWindow(QWidget):
         self._shell = shell
         self._look, self._state = look, state
         self.selection = selection
-        self._reader: Reader | None = None
+        self._reading = Reading()
         self._rows: dict[str, SessionRow] = {}
         self._drafts: dict[str, str] = {}
         self._questions: list[tuple[str, Question]] = []
         self._chosen = False
-        self.view: SessionView | None = None
-        self.pane: StepPane | None = None
+        self.view = SessionView(look, self._reading)
+        self.pane = StepPane(look, self._reading)
         home = str(data_folder)
         self.sessions = SessionsPanel(look)
         self.start = StartPanel(look, data_folder=home)
@@ -77,14 +77,21 @@ class MainWindow(QWidget):
 
     def read_from(self, reader: Reader) -> None:
         """From now on there is a file to read."""
+        self._reading.reader = reader
         rows = reader.sessions()
-        self._reader = reader
         self._rows = {row.id: row for row in rows}
         self.sessions.show_sessions(rows)
         self._look_for_questions()
-        if not self.selection.session:
-            self.selection.choose_session(self._first(rows))
-        self._show_selected()
+
+    def show_first(self) -> None:
+        """The session shown last, else the newest, else how to begin."""
+        last = self._state.text("session")
+        newest = max(self._rows.values(), key=lambda row: row.updated, default=None)
+        name = last if last in self._rows else (newest.id if newest else "")
+        if name:
+            self.go_to(name)
+        else:
+            self._show_selected()
 
     def hear(self, facts: Sequence[object]) -> None:
         """A batch from the engine."""
@@ -116,8 +123,7 @@ class MainWindow(QWidget):
     def restyle(self, look: Look) -> None:
         self._look = look
         for part in (self.sessions, self.start, self.status, self.notice, self.view, self.pane):
-            if part is not None:
-                part.restyle(look)
+            part.restyle(look)
 
     def go_to(self, session: str) -> None:
         """Show a session."""
@@ -129,13 +135,12 @@ class MainWindow(QWidget):
         self._shell.keep_place()
         self._columns.keep()
         state.keep_text("session", self.selection.session)
-        if self.view:
-            self.view.composer.keep_draft()
+        self.view.composer.keep_draft()
         state.flush()
 
     def give_back(self, session: str, words: str) -> None:
         """What could not be sent stands in the composer again."""
-        if self.view and self.selection.session == session and not self.view.composer.draft():
+        if self.selection.session == session and not self.view.composer.draft():
             self.view.composer.set_session(session, words)
         elif not self._state.text(f"drafts/{session}"):
             self._state.keep_text(f"drafts/{session}", words)
@@ -149,7 +154,7 @@ class MainWindow(QWidget):
         if changed:
             self._look_for_questions()
         shown = touched.get(self.selection.session)
-        if shown is None or self.view is None:
+        if shown is None:
             return
         self.view.show_session(shown)
         self.view.apply(steps)
@@ -166,8 +171,6 @@ class MainWindow(QWidget):
             self._drafts[draft.session] = self._drafts.get(draft.session, "") + draft.text
 
     def _show_draft(self) -> None:
-        if self.view is None:
-            return
         text = self._drafts.get(self.selection.session)
         if text:
             self.view.page.draft(text)
@@ -175,9 +178,9 @@ class MainWindow(QWidget):
             self.view.page.end_draft()
 
     def _look_for_questions(self) -> None:
-        if self._reader is None:
+        if self._reading.reader is None:
             return
-        self._questions = self._reader.questions()
+        self._questions = self._reading.reader.questions()
         count = len(self._questions)
         self.status.show_waiting(count)
         self._shell.setWindowTitle(f"({count}) Journeyman" if count else "Journeyman")
@@ -185,22 +188,17 @@ class MainWindow(QWidget):
 
     # What is shown
 
-    def _first(self, rows: Sequence[SessionRow]) -> str:
-        """The session shown last, else the newest."""
-        last = self._state.text("session")
-        return last if last in self._rows else (rows[0].id if rows else "")
-
     def _show_selected(self, _name: str = "") -> None:
         row = self._rows.get(self.selection.session)
-        if row is None and self._reader and self.selection.session:
-            row = self._reader.session(self.selection.session)
-        if row is None or self._reader is None:
+        if row is None and self._reading.reader and self.selection.session:
+            row = self._reading.reader.session(self.selection.session)
+        if row is None:
             self.sessions.mark("")
             self._centre.setCurrentWidget(self.start)
             self._set_pane_visible(False)
             self._enable_commands()
             return
-        view = self._session_view(self._reader)
+        view = self.view
         view.composer.set_session(row.id, self._state.text(f"drafts/{row.id}"))
         view.show_session(row)
         self._show_questions()
@@ -212,34 +210,16 @@ class MainWindow(QWidget):
         self._enable_commands()
 
     def _show_questions(self) -> None:
-        if self.view:
-            mine = [question for name, question in self._questions if name == self.selection.session]
-            self.view.show_questions(mine)
-
-    def _session_view(self, reader: Reader) -> SessionView:
-        """Made when first needed: the first paint of an empty window does without it."""
-        if self.view is None:
-            self.view = SessionView(self._look, reader)
-            self.pane = StepPane(self._look, reader)
-            self._centre.addWidget(self.view)
-            self._columns.add_pane(self.pane)
-            self.view.page.step_chosen.connect(self._show_step)
-            self.view.page.stop.connect(self.stop_wanted)
-            self.view.composer.draft_changed.connect(lambda name, text: self._state.keep_text(f"drafts/{name}", text))
-            self.pane.folded.connect(lambda: self._want_pane(False))
-            self.view_made.emit()
-        return self.view
+        mine = [question for name, question in self._questions if name == self.selection.session]
+        self.view.show_questions(mine)
 
     def _show_step(self, step: Step) -> None:
-        if self.pane:
-            self._chosen = True
-            self.pane.show_step(self.selection.session, step)
+        self._chosen = True
+        self.pane.show_step(self.selection.session, step)
 
     def _show_latest(self) -> None:
         """Until the person chooses a row, the pane shows what was done last."""
         self._chosen = False
-        if self.view is None or self.pane is None:
-            return
         model = self.view.page.model
         for row in range(model.count - 1, max(-1, model.count - LOOK_BACK), -1):
             step = model.step_of_row(row)
@@ -249,7 +229,7 @@ class MainWindow(QWidget):
         self.pane.clear()
 
     def _update_pane(self, steps: list[Step]) -> None:
-        if self.pane is None or not self.pane.isVisible():
+        if not self.pane.isVisible():
             return
         if not self._chosen and any(step.number for step in steps):
             self._show_latest()
@@ -267,15 +247,13 @@ class MainWindow(QWidget):
         shown = self.selection.session
         place = names.index(shown) + 1 if shown in names else 0
         self.go_to(names[place % len(names)])
-        if self.view:
-            self.view.focus_question()
+        self.view.focus_question()
 
     def new_run(self) -> None:
         self.selection.choose_session("")
 
     def _focus_composer(self) -> None:
-        if self.view:
-            self.view.composer.focus_input()
+        self.view.composer.focus_input()
 
     def _make_commands(self) -> None:
         shell = self._shell
@@ -320,13 +298,14 @@ class MainWindow(QWidget):
         self._centre.setMinimumWidth(420)
         self._centre.addWidget(QWidget())  # until it is known what there is to show
         self._centre.addWidget(self.start)
+        self._centre.addWidget(self.view)
         middle = QWidget()
         column = QVBoxLayout(middle)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.notice)
         column.addWidget(self._centre, 1)
-        self._columns = Columns(self._look, self._state, self.sessions, middle)
+        self._columns = Columns(self._look, self._state, self.sessions, middle, self.pane)
         around = QVBoxLayout(self)
         around.setContentsMargins(0, 0, 0, 0)
         around.setSpacing(0)
@@ -334,6 +313,10 @@ class MainWindow(QWidget):
         around.addWidget(self.status)
 
     def _connect(self) -> None:
+        self.view.page.step_chosen.connect(self._show_step)
+        self.view.page.stop.connect(self.stop_wanted)
+        self.view.composer.draft_changed.connect(lambda name, text: self._state.keep_text(f"drafts/{name}", text))
+        self.pane.folded.connect(lambda: self._want_pane(False))
         self.selection.session_changed.connect(self._show_selected)
         self.sessions.chosen.connect(self.go_to)
         self.sessions.new_run.connect(self.new_run)
@@ -350,9 +333,8 @@ class MainWindow(QWidget):
         self._set_pane_visible(wanted)
 
     def _set_pane_visible(self, visible: bool) -> None:
-        if self.pane:
-            room = self.width() >= FOLD_BELOW
-            self.pane.setVisible(visible and room and self._centre.currentWidget() is self.view)
+        room = self.width() >= FOLD_BELOW
+        self.pane.setVisible(visible and room and self._centre.currentWidget() is self.view)
 
     # Qt
 

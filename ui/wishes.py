@@ -29,9 +29,10 @@ class Wishes(QObject):
         window.start.demo_wanted.connect(self.start_demo)
         window.sessions.searched.connect(self.search)
         window.stop_wanted.connect(self.stop)
-        window.view_made.connect(self._connect_view)
-        if window.view:
-            self._connect_view()
+        window.view.page.settle.connect(self.settle)
+        window.view.page.link.connect(self.open_link)
+        window.view.composer.said.connect(self.say)
+        window.view.answered.connect(self.answer)
 
     def start_demo(self) -> None:
         async def begin() -> None:
@@ -74,11 +75,3 @@ class Wishes(QObject):
     def open_link(self, address: str) -> None:
         """Nothing opens before the person has seen the whole address."""
         LinkDialog(self._window.look, address, self._window).open()
-
-    def _connect_view(self) -> None:
-        view = self._window.view
-        assert view is not None
-        view.page.settle.connect(self.settle)
-        view.composer.said.connect(self.say)
-        view.page.link.connect(self.open_link)
-        view.answered.connect(self.answer)

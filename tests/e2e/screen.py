@@ -1,6 +1,7 @@
 """A screen of its own for the real program: what is painted on it, and hands. No door into the program."""
 
 import os
+import re
 import select
 import signal
 import struct
@@ -280,10 +281,12 @@ class Program:
         assert not self.screen.titles()
 
     def stalls(self) -> list[int]:
-        """In milliseconds, as the heartbeat logged them."""
+        """In milliseconds, as the heartbeat logged them; what others made it wait for the processor is not its own."""
         path = self.home / "stalls.log"
-        lines = path.read_text().splitlines() if path.exists() else []
-        return [int(line.split()[-2]) for line in lines if line.startswith("---")]
+        found = re.findall(
+            r"stood still for (\d+) ms(?:, for (\d+) of them)?", path.read_text() if path.exists() else ""
+        )
+        return [int(still) - int(behind or 0) for still, behind in found]
 
 
 def left_of(home: Path) -> list[str]:
