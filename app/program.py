@@ -47,6 +47,7 @@ class Program(QObject):
         self._door = CrashDoor(folder, self._tell_bug)
         self._feed = Feed()
         self._feed.told.connect(self.window.hear)
+        self.engine = EngineThread(folder, self._feed, self.wanted.emit, self._report)
         self._heartbeat = Heartbeat(folder)
         self._reader: Reader | None = None
         self.wanted.connect(self._come_forward, Qt.ConnectionType.QueuedConnection)
@@ -72,7 +73,7 @@ class Program(QObject):
                 loop.add_signal_handler(number, self._shell.close)
         self._heartbeat.start()
         # What this thread imports is imported by now: it must never wait for what the other one imports.
-        engine = EngineThread(self._folder, self._feed, self.wanted.emit, self._report)
+        engine = self.engine
         engine.start()
         wishes = Wishes(self.window, engine, self._start_demo)
         wishes.tasks.start(self._meet(engine), "meet the engine")

@@ -61,6 +61,7 @@ class SessionView(QWidget):
         self._card.later.connect(lambda _: self.composer.focus_input())
         self._card.dialog_wanted.connect(lambda _: self._open_dialog(question))
         self._column.insertWidget(1, self._card)
+        self._card.show()  # a layout leaves out what it would show later by itself
         self._column.activate()  # its width decides how high it must be
         self._card.fit(self.height())
 
