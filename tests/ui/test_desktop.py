@@ -128,7 +128,7 @@ def test_what_is_written_is_there_after_a_restart_and_on_the_way_between_session
         names.extend([await person.start()(), await person.start()()])
         window = person.window
         window.go_to(names[0])
-        await until(person.card, "a card")
+        await until(lambda: person.shell.windowTitle() == "(2) Journeyman", "both questions")
         write(person.words(), "half")
         write(find(window.view, QPlainTextEdit, "composer.input"), "a draft")
         window.go_to(names[1])
