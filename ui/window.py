@@ -28,6 +28,7 @@ from ui.status_line import StatusLine
 from ui.theme import Look
 from ui.timeline.step_pane import StepPane
 from ui.widgets.notice import Notice
+from ui.widgets.words import hairline
 from ui.window_state import WindowState
 
 FOLD_BELOW: Final = 1100
@@ -310,6 +311,7 @@ class MainWindow(QWidget):
         around.setContentsMargins(0, 0, 0, 0)
         around.setSpacing(0)
         around.addWidget(self._columns, 1)
+        around.addWidget(hairline())
         around.addWidget(self.status)
 
     def _connect(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from core.domain.clock import SECOND, Clock, now
-from core.domain.steps import OPEN, Step
+from core.domain.steps import Step
 from ui.timeline.folds import Folds
 from ui.timeline.looks import spoken_row
 from ui.timeline.pages import Pages, Rows, first_row
@@ -20,6 +20,7 @@ DRAFT_ROLE = Qt.ItemDataRole.UserRole + 2
 WORDS_KEPT = 64
 OPENING_ROWS = 20  # what the person said stands before the header of the run that it began
 AXIS_START = 20 * SECOND
+GOING = frozenset({"running", "waiting"})  # what was interrupted takes no more time
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
@@ -151,7 +152,7 @@ class TimelineModel(QAbstractTableModel):
 
     def lasted(self, step: Step) -> int:
         """How long a step took, or takes until now."""
-        if step.status in OPEN and not step.ended:
+        if step.status in GOING and not step.ended:
             return max(0, self._clock() - step.began)
         return max(0, step.ended - step.began)
 
