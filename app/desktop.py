@@ -65,7 +65,7 @@ def _raise_other(folder: Path, lock: Lock) -> int | None:
 
     async def ask() -> int | None:
         for _ in range(ASKED_AGAIN):
-            code = await ask_owner(places.socket(folder), [], terminal())
+            code = await ask_owner(places.socket(folder), [], folder, terminal())
             if code is not None or lock.take():
                 return code
             await asyncio.sleep(PAUSE_S)

@@ -30,8 +30,23 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
+    """Tokens. `cached` and `written` are parts of `input`, `reasoning` is a part of `output`."""
+
     input: int = 0
     output: int = 0
+    cached: int = 0
+    written: int = 0
+    reasoning: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """An image or a document the person sent along; its contents are a blob."""
+
+    name: str
+    media_type: str
+    blob: str
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +66,7 @@ class RunStarted:
 @dataclass(frozen=True, slots=True)
 class PersonSpoke:
     text: Text
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +77,14 @@ class RequestSent:
 
 @dataclass(frozen=True, slots=True)
 class Replied:
+    """`stop` is why the model ended, empty when it was done. `carry` is what its server wants back unread."""
+
     text: Text = Text()
     reasoning: Text = Text()
     calls: tuple[Call, ...] = ()
     usage: Usage = Usage()
+    stop: str = ""
+    carry: Text = Text()
 
 
 @dataclass(frozen=True, slots=True)

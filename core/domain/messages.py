@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from core.domain.events import Call, Text
+from core.domain.events import Attachment, Call, Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,3 +12,7 @@ class Message:
     text: Text = Text()
     calls: tuple[Call, ...] = ()
     call_id: str = ""
+    failed: bool = False
+    reasoning: Text = Text()
+    carry: Text = Text()
+    attachments: tuple[Attachment, ...] = ()

@@ -265,19 +265,17 @@ class _Pen:
         )
         return True
 
-    def mark(self, key: str, **amounts: int) -> None:
+    def mark(self, key: str, *, tokens: int = 0, **amounts: int) -> None:
         """Add to the figures of an open row."""
         if step := self.outline.open.get(key):
             marks = dict(step.marks)
             for name, amount in amounts.items():
                 marks[name] = marks.get(name, 0) + amount
-            self._put(replace(step, marks=marks, last=self.entry.seq))
+            self._put(replace(step, marks=marks, tokens=step.tokens + tokens, last=self.entry.seq))
 
     def count(self, *, tokens: int = 0, **amounts: int) -> None:
         """Add to the totals of the run, in its header row."""
-        if header := self.outline.open.get("run"):
-            self._put(replace(header, tokens=header.tokens + tokens))
-            self.mark("run", **amounts)
+        self.mark("run", tokens=tokens, **amounts)
 
     def _put(self, step: Step) -> None:
         self._changed[step.row] = step

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from core.domain.events import Entry, Text
+from core.domain.events import Entry, SessionOpened, Text
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
@@ -34,10 +34,7 @@ class Engine:
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
         place = workspace(folder)
-        self._runs.check(model, script)
-        session = await self._journal.open(str(place), line(task))
-        await self._runs.start(session, task, model, script, max_rounds)
-        return session
+        return await self._runs.open(SessionOpened("", str(place), line(task)), task, model, script, max_rounds)
 
     async def say(self, session: str, text: str) -> None:
         await self._runs.say(session, text)
@@ -62,6 +59,10 @@ class Engine:
     async def wait(self, session: str) -> None:
         """Until nothing of the session is going."""
         await self._runs.wait(session)
+
+    def when_gone(self, session: str, call: Callable[[], None]) -> None:
+        """Call once nothing of the session is going, after everything of it was told."""
+        self._runs.when_gone(session, call)
 
     def going(self, session: str) -> bool:
         return self._runs.going(session)

@@ -91,13 +91,13 @@ async def stream(run: Work) -> None:
     text: list[str] = []
     reasoning: list[str] = []
     calls: list[Asked] = []
-    usage = Usage()
+    usage, stop, carry = Usage(), "", ""
     try:
         async for delta in run.model.stream(Request(run.talk.messages, run.talk.turn)):
             text.append(delta.text)
             reasoning.append(delta.reasoning)
             calls += delta.calls
-            usage = delta.usage or usage
+            usage, stop, carry = delta.usage or usage, delta.stop or stop, delta.carry or carry
             if delta.text or delta.reasoning:
                 run.drafts.tell(Draft(run.session, delta.text, delta.reasoning))
     except (Fault, asyncio.CancelledError) as error:
@@ -108,7 +108,7 @@ async def stream(run: Work) -> None:
     else:
         number = run.talk.total_rounds + 1
         named = tuple(Call(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(calls, 1))
-        await run.record(Replied(Text("".join(text)), Text("".join(reasoning)), named, usage))
+        await run.record(Replied(Text("".join(text)), Text("".join(reasoning)), named, usage, stop, Text(carry)))
     finally:
         run.drafts.tell(Draft(run.session, ended=True))
 
@@ -146,8 +146,9 @@ async def ask(run: Work, call: Call, parameters: AskUser) -> None:
 
     forget = run.journal.listen(hear)
     try:
-        if run.reader.asked(name) is None:
+        if call.id not in run.talk.asked:
             await run.record(QuestionAsked(question(parameters, name), call.id))
-        await answered
+        if call.id in run.talk.pending:
+            await answered
     finally:
         forget()

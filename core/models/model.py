@@ -1,21 +1,52 @@
 """What a model is: something that streams a reply to a request."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-from core.domain.events import Usage
+from core.domain.events import Attachment, Text, Usage
 from core.domain.messages import Message
 from core.domain.problems import Problem
 
 
 @dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as a model is told of it."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a person set for the replies; what is None is not sent."""
+
+    effort: str | None = None
+    max_output: int | None = None
+    temperature: float | None = None
+
+
+def head_of(text: Text) -> str:
+    """What is at hand of a text."""
+    return text.head
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
-    """`turn` counts the replies and failures this run has had: a script is read there."""
+    """`turn` counts the replies and failures this run has had: a script is read there.
+
+    `whole` gives a text in full, `contents` what an attachment holds; both were kept apart when they were long.
+    """
 
     messages: Sequence[Message]
     turn: int = 0
     role: str = ""
+    tools: Sequence[ToolSpec] = ()
+    wanted: Wanted = Wanted()
+    schema: Mapping[str, Any] | None = None
+    whole: Callable[[Text], str] = head_of
+    contents: Callable[[Attachment], bytes] = lambda attachment: b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +59,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a reply: words, thoughts, calls that are whole, and what it cost."""
+    """A piece of a reply: words, thoughts, calls that are whole, what it cost, and at its end why it ended."""
 
     text: str = ""
     reasoning: str = ""
     calls: tuple[Asked, ...] = ()
     usage: Usage | None = None
+    stop: str = ""
+    carry: str = ""
 
 
 class Model(Protocol):
