@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QDeadlineTimer, QEventLoop, Qt, QTimer
+from PySide6.QtCore import QDeadlineTimer, QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app import places
-from app.display import application
+from app.display import application, theme_name
 from app.single import Lock
 from core.domain.problems import Problem
 from ui.shell import Shell
@@ -16,7 +16,6 @@ from ui.window_state import WindowState
 ASKED_AGAIN = 100
 PAUSE_S = 0.02
 PAINT_MS = 200
-THEMES = ("light", "dark")
 
 
 def show(folder: Path) -> int:
@@ -37,14 +36,6 @@ def show(folder: Path) -> int:
         return Program(app, shell, state, folder).run()
     finally:
         lock.release()
-
-
-def theme_name(app: QApplication, state: WindowState) -> str:
-    """What the person chose, else what the desktop asks for; light where it says nothing."""
-    chosen = state.text("theme")
-    if chosen in THEMES:
-        return chosen
-    return "dark" if app.styleHints().colorScheme() == Qt.ColorScheme.Dark else "light"
 
 
 def paint(app: QApplication, shell: Shell) -> None:

@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
+from PySide6.QtCore import QMessageLogContext, Qt, QtMsgType, qInstallMessageHandler
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
@@ -12,8 +12,11 @@ from app import __version__
 from app.commands.exits import FAILED
 from app.output import terminal
 from core.domain.problems import Trouble
+from ui.window_state import WindowState
 
 ICON = Path(__file__).resolve().parent.parent / "resources" / "journeyman.svg"
+
+THEMES = ("light", "dark")
 
 
 def application() -> QApplication:
@@ -26,6 +29,14 @@ def application() -> QApplication:
     app.setDesktopFileName("journeyman")
     app.setQuitOnLastWindowClosed(False)
     return app
+
+
+def theme_name(app: QApplication, state: WindowState) -> str:
+    """What the person chose, else what the desktop asks for; light where it says nothing."""
+    chosen = state.text("theme")
+    if chosen in THEMES:
+        return chosen
+    return "dark" if app.styleHints().colorScheme() == Qt.ColorScheme.Dark else "light"
 
 
 def give_icon(app: QApplication) -> None:

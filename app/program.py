@@ -10,8 +10,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QApplication
 
 from app.crash import CrashDoor
-from app.desktop import theme_name
-from app.display import give_icon
+from app.display import give_icon, theme_name
 from app.engine_thread import EngineThread
 from app.heartbeat import Heartbeat
 from core.domain.problems import Problem, Trouble

@@ -14,13 +14,13 @@ import sys
 from pathlib import Path
 import app.main
 from app import desktop
-from app.display import application
+from app.display import application, theme_name
 from ui.shell import Shell
 from ui.theme import load_theme
 from ui.window_state import WindowState
 
 qt, state = application(), WindowState(Path(sys.argv[1]))
-shell = Shell(load_theme(desktop.theme_name(qt, state)), state)
+shell = Shell(load_theme(theme_name(qt, state)), state)
 shell.show()
 desktop.paint(qt, shell)
 assert shell.painted
