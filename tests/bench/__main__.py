@@ -6,8 +6,12 @@ from dataclasses import asdict
 
 from tests.bench.bench import Bench, Figure
 from tests.bench.loop import rounds
+from tests.bench.window import window
 
-BENCHES = (Bench("loop", "our own cost of a round, against the same rows written by plain sqlite3", rounds),)
+BENCHES = (
+    Bench("loop", "our own cost of a round, against the same rows written by plain sqlite3", rounds),
+    Bench("window", "first paint against an empty window, long lists and sessions, keys beside eight streams", window),
+)
 
 
 def main(words: list[str]) -> int:
