@@ -116,7 +116,6 @@ class Program(QObject):
         name = "light" if self._look.theme.dark else "dark"
         self._state.keep_text("theme", name)
         self._look = self._dressed(name)
-        self._shell.restyle(self._look.theme)
         self.window.restyle(self._look)
 
     def _dressed(self, name: str) -> Look:

@@ -3,8 +3,8 @@
 from typing import Final
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QCloseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtGui import QCloseEvent, QColor, QPaintEvent, QPalette, QResizeEvent
+from PySide6.QtWidgets import QMainWindow, QWidget
 
 from ui.theme import Theme
 from ui.window_state import WindowState
@@ -21,8 +21,11 @@ class Shell(QMainWindow):
 
     def __init__(self, theme: Theme, state: WindowState) -> None:
         super().__init__()
-        self._theme, self._state = theme, state
+        self._state = state
         self.painted = False
+        # Palettes, not a painter: its first stroke loads enumerations that take longer than all of this.
+        self._sidebar, self._edge = _ground(self, theme.panel), _ground(self, theme.line)
+        self.setPalette(_filled(theme.background))
         self.setObjectName("window")
         self.setWindowTitle("Journeyman")
         room = self.screen().availableGeometry()
@@ -31,9 +34,12 @@ class Shell(QMainWindow):
         if not geometry.isEmpty():
             self.restoreGeometry(geometry)
 
-    def restyle(self, theme: Theme) -> None:
-        self._theme = theme
-        self.update()
+    def fill(self, content: QWidget) -> None:
+        """What was to come is there."""
+        for ground in (self._sidebar, self._edge):
+            ground.hide()
+        self.setPalette(QPalette())  # from now on as the application is dressed
+        self.setCentralWidget(content)
 
     def keep_place(self) -> None:
         self._state.keep_blob("geometry", self.saveGeometry())
@@ -41,17 +47,30 @@ class Shell(QMainWindow):
     # Qt
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The ground of what is about to come."""
         self.painted = True
-        painter = QPainter(self)
-        painter.fillRect(event.rect(), self._theme.background)
-        if self.centralWidget() is None:
-            left = int(self._state.number("sidebar_width", SIDEBAR))
-            painter.fillRect(0, 0, left, self.height(), self._theme.panel)
-            painter.fillRect(left, 0, 1, self.height(), self._theme.line)
+        super().paintEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        left = int(self._state.number("sidebar_width", SIDEBAR))
+        self._sidebar.setGeometry(0, 0, left, self.height())
+        self._edge.setGeometry(left, 0, 1, self.height())
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Hidden at once; the program ends when the journal is safe."""
         event.ignore()
         self.closing.emit()
         self.hide()
+
+
+def _ground(inside: QWidget, colour: QColor) -> QWidget:
+    made = QWidget(inside)
+    made.setAutoFillBackground(True)
+    made.setPalette(_filled(colour))
+    return made
+
+
+def _filled(colour: QColor) -> QPalette:
+    palette = QPalette()
+    palette.setColor(QPalette.ColorRole.Window, colour)
+    return palette

@@ -66,7 +66,7 @@ class MainWindow(QWidget):
         self._lay_out()
         self._connect()
         self._make_commands()
-        shell.setCentralWidget(self)
+        shell.fill(self)
         shell.closing.connect(self._leave)
         self._columns.share_out()
 
