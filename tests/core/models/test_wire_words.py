@@ -102,13 +102,14 @@ OVERFLOWS = [
     "maximum input length is 8000 tokens",
     "the input length exceeds the context length",
     "400 status code (no body)",
+    "litellm.ContextWindowExceededError: litellm.BadRequestError: this is a mock",
 ]
 
 
 def test_all_overflows_are_told_apart() -> None:
-    """Each of the 27 patterns by a message of its own."""
+    """Each of the patterns by a message of its own: 27 that were known, and one that LiteLLM taught us."""
     patterns = TOO_LONG.pattern.split("|")
-    assert len(OVERFLOWS) == 27 and len(patterns) >= 27
+    assert len(OVERFLOWS) == 28 and len(patterns) >= 28
     for message in OVERFLOWS:
         assert is_too_long(Said(message, "")), message
         assert kind_of(Said(message, ""), 400) == "too_long"
@@ -153,6 +154,7 @@ def test_what_looks_like_an_overflow(message: str) -> None:
         (503, {"error": {"message": "Loading model", "code": 503}}, "overloaded", True),
         (529, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, "overloaded", True),
         (500, {"error": {"message": "Overloaded", "type": "overloaded_error"}}, "overloaded", True),
+        (500, b'data: {"error": {"message": "Overloaded"}}\n\ndata: [DONE]\n\n', "overloaded", True),
         (418, b"\xff\xfe", "rejected", False),
     ],
 )
