@@ -167,7 +167,7 @@ def refused(place: Place, status: int, headers: Mapping[str, str], body: bytes) 
     kind = kind_of(said, status)
     after = retry_after(headers)
     again = KINDS[kind].again or status in (408, 409)
-    if kind != "credit" and headers.get("x-should-retry") in ("true", "false"):
+    if kind not in ("credit", "key", "forbidden") and headers.get("x-should-retry") in ("true", "false"):
         again = headers["x-should-retry"] == "true"
     waits = f" It asks to wait {spoken(after)}." if after else ""
     return fault(kind, place, f"It answered {status}{': ' if said.message else '.'}{said.message}{waits}", after, again)

@@ -15,7 +15,7 @@ VERSION = "1.106.2"
 
 @contextlib.contextmanager
 def serve_litellm(behind: str, folder: Path) -> Iterator[tuple[str, str]]:
-    """Serve `up`, which is a chat model of the server behind, and `said`, which needs none; gives its address and its key."""
+    """Serve `up`, a chat model of the server behind, and some that need none; gives its address and its key."""
     programs = environment(f"litellm-{VERSION}", f"litellm[proxy]=={VERSION}")
     models = [
         {

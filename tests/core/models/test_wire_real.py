@@ -5,15 +5,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from core.models.model import Fault, Wanted
 from core.models.server import Patience, Server
 from core.models.wire import UNKNOWN
 from core.models.wires import WIRES
 from tests.core.models.journeys import travel
-from tests.core.models.replies import KEY, asking, gather
+from tests.core.models.replies import KEY, asking, gather, said
 from tests.core.models.test_wire_aimock import FIXTURES
 from tests.servers.aimock import serve_aimock
 from tests.servers.real import ASKED_FOR, REASON
 from tests.servers.real_litellm import serve_litellm
+from tests.servers.real_transformers import serve_transformers
 
 pytestmark = pytest.mark.skipif(not ASKED_FOR, reason=REASON)
 SLOW = Patience(first_s=60.0, silence_s=30.0, whole_s=120.0)
@@ -65,3 +67,32 @@ def test_litellm_takes_no_wrong_key(wire: str, litellm: tuple[str, str]) -> None
     model = WIRES[wire](Server(litellm[0] + ROOTS[wire], KEY, patience=SLOW), "said", UNKNOWN)
     got = asyncio.run(gather(model, asking()))
     assert got.kind == "key" and KEY not in str(got.fault)
+
+
+@pytest.fixture(scope="module")
+def transformers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """A server of its own model, which is made here."""
+    with serve_transformers(tmp_path_factory.mktemp("transformers")) as place:
+        yield place
+
+
+def test_transformers_replies(transformers: tuple[str, str]) -> None:
+    """It never says [DONE]; the usage comes with the finish."""
+    model = WIRES["chat"](Server(transformers[0], patience=SLOW), transformers[1], UNKNOWN)
+    got = asyncio.run(gather(model, asking(tools=(), wanted=Wanted(max_output=12))))
+    assert got.kind == "" and got.text and got.usage is not None and 0 < got.usage.output <= 12
+
+
+def test_transformers_is_not_held_up_by_its_list(transformers: tuple[str, str]) -> None:
+    """Which fails, or is empty."""
+    model = WIRES["chat"](Server(transformers[0], patience=SLOW), transformers[1], UNKNOWN)
+    try:
+        assert all(one.id for one in asyncio.run(model.list_models()))
+    except Fault as fault:
+        assert fault.kind in ("server", "garbled")
+
+
+def test_transformers_has_no_other_model(transformers: tuple[str, str]) -> None:
+    model = WIRES["chat"](Server(transformers[0], patience=SLOW), "nobody/nothing", UNKNOWN)
+    got = asyncio.run(gather(model, asking(said("hello"), tools=())))
+    assert got.kind in ("model", "server", "rejected", "not_a_server")

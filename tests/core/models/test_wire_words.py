@@ -1,6 +1,7 @@
 """The small parts of the wires: lines, events, keys kept out of texts, faults in one language, lists, token counts."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -170,6 +171,7 @@ def test_a_server_may_say_whether_to_try_again() -> None:
     assert refused(PLACE, 400, {"x-should-retry": "true"}, b'{"error":"x"}').again
     money = b'{"error":{"code":"insufficient_quota"}}'
     assert not refused(PLACE, 429, {"x-should-retry": "true", "retry-after": "1"}, money).again
+    assert not refused(PLACE, 401, {"x-should-retry": "true"}, b"").again
 
 
 @pytest.mark.parametrize(
@@ -189,6 +191,14 @@ def test_a_server_may_say_whether_to_try_again() -> None:
 )
 def test_every_way_to_ask_for_patience(headers: dict[str, str], seconds: float) -> None:
     assert retry_after(headers) == seconds
+
+
+def test_only_one_module_knows_the_library_for_http() -> None:
+    """So that its successor is one line."""
+    files = (Path(__file__).parents[3] / "core").rglob("*.py")
+    assert [
+        path.name for path in files if re.search(r"^\s*(import|from) (httpx|httpcore)", path.read_text(), re.M)
+    ] == ["http.py"]
 
 
 def test_a_date_is_counted_from_now() -> None:
