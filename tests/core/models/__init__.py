@@ -1,1 +1,1 @@
-"""Tests of what replies come from."""
+"""Models and their scripts."""
