@@ -287,6 +287,7 @@ def test_lists_of_anthropic_and_ollama() -> None:
         ("def add(a: int, b: int) -> int:\n    return a + b\n", 17, 26),
         ('{"name": "value", "count": 12345}', 10, 16),
         ("한국어 문장입니다.", 5, 12),
+        ("Искусственный интеллект отвечает быстро.", 5, 10),
         ("1234567890", 4, 6),
         ("🦉" * 10, 3, 30),
     ],
