@@ -75,7 +75,9 @@ def ollama_model(name: str, shown: Any) -> Listed:
 
 def _chat_row(row: dict[str, Any]) -> Listed:
     can = row.get("capabilities")
-    can = can if isinstance(can, dict) else dict.fromkeys(can, True) if isinstance(can, list) else {}
+    if isinstance(can, list):
+        can = {name: True for name in can if isinstance(name, str)}
+    can = can if isinstance(can, dict) else {}
     takes = row.get("supported_parameters")
     sees = at(row, "architecture", "input_modalities")
     return Listed(

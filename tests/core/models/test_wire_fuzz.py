@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from core.models.faults import refused
+from core.models.faults import KINDS, refused
 from core.models.lists import anthropic_list, chat_list, ollama_model, ollama_names
 from core.models.model import Fault
 from core.models.sse import Event
@@ -67,7 +67,7 @@ def test_any_value_may_be_any_other(wire: str, draw: some.DataObject) -> None:
                 fold.take(Event("", json.dumps(plain)))
         last = fold.whole()
     except Fault as fault:
-        assert fault.trouble.what and fault.kind
+        assert fault.kind in KINDS
         return
     assert all(isinstance(text, str) for text in [*fold.text, *fold.reasoning, last.stop, last.carry])
     assert all(isinstance(call.tool, str) and isinstance(call.arguments, str) for call in last.calls)
@@ -81,13 +81,16 @@ def test_any_value_may_be_any_other(wire: str, draw: some.DataObject) -> None:
 def test_any_error_is_told(plain: Any, status: int, headers: dict[str, str]) -> None:
     for body in (plain, {"error": plain}, {"message": plain}, {"detail": [plain]}):
         fault = refused(PLACE, status, headers, json.dumps(body).encode())
-        assert fault.trouble.what and fault.kind and fault.after_s >= 0
+        assert fault.kind in KINDS
+        assert fault.after_s >= 0
 
 
+@settings(max_examples=300)
 @given(ODD, some.sampled_from(["id", "meta", "pricing", "capabilities", "architecture", "context_length"]))
 def test_any_list_is_read(plain: Any, name: str) -> None:
     for rows in (plain, {"data": plain}, {"data": [plain]}, {"data": [{"id": "a", name: plain}]}):
         for listed in (*chat_list(rows), *anthropic_list(rows)):
-            assert isinstance(listed.id, str) and listed.id
+            assert isinstance(listed.id, str)
+            assert listed.id
     assert all(isinstance(one, str) for one in ollama_names({"models": [{"name": plain}, plain]}))
     assert ollama_model("a", {"model_info": plain, "capabilities": plain}).id == "a"
