@@ -52,7 +52,7 @@ def changed(value: Any, path: tuple[Any, ...], new: Any) -> Any:
 
 
 @pytest.mark.parametrize("wire", sorted(FOLDS))
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(draw=some.data())
 def test_any_value_may_be_any_other(wire: str, draw: some.DataObject) -> None:
     events = draw.draw(some.sampled_from(RECORDED[wire]))
@@ -70,7 +70,7 @@ def test_any_value_may_be_any_other(wire: str, draw: some.DataObject) -> None:
         assert fault.kind in KINDS
         return
     assert all(isinstance(text, str) for text in [*fold.text, *fold.reasoning, last.stop, last.carry])
-    assert all(isinstance(call.tool, str) and isinstance(call.arguments, str) for call in last.calls)
+    assert all(isinstance(text, str) for call in last.calls for text in (call.tool, call.arguments))
     if last.usage is not None:
         assert 0 <= last.usage.cached <= last.usage.input and 0 <= last.usage.reasoning <= last.usage.output
 
