@@ -8,6 +8,7 @@ from tests.bench.bench import Bench, Figure
 from tests.bench.kill import kills
 from tests.bench.loop import rounds
 from tests.bench.stop import stops
+from tests.bench.window import window
 from tests.bench.wire import chunks
 
 BENCHES = (
@@ -15,6 +16,7 @@ BENCHES = (
     Bench("stop", "how long a stop takes, at random moments of a run", stops),
     Bench("kill", "kill -9 at random moments and at every 7th write of a run", kills),
     Bench("wire", "our own cost of a streamed chunk, against bare httpx that splits lines and reads JSON", chunks),
+    Bench("window", "first paint against an empty window, long lists and sessions, keys beside eight streams", window),
 )
 
 
