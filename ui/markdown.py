@@ -5,7 +5,7 @@ from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import QUrl
+from PySide6.QtCore import QCoreApplication, QUrl
 from PySide6.QtGui import QColor, QImage, QTextCursor, QTextDocument, QTextFrame
 
 from ui.document_formats import CODE_FRAME, INDENT, Ink
@@ -62,8 +62,10 @@ class Flow:
             self._clear()
         self._text = text
         tail, changed = text[self._kept :], self._place.position
-        writer = _Writer(self._document, Ink.of(self._look), self._place)
         blocks = _blocks(tail)
+        all_at_once = QTextCursor(self._document)  # Qt lays out after each edit, so there is one
+        all_at_once.beginEditBlock()
+        writer = _Writer(self._document, Ink.of(self._look), self._place)
         for block in blocks[:-1]:
             writer.write(block)
         if len(blocks) > 1 and len(text) <= TEXT_LIMIT:
@@ -72,6 +74,7 @@ class Flow:
         if blocks:
             writer.write(blocks[-1])
             self._code = _OpenCode.of(blocks[-1], text, self._document)
+        all_at_once.endEditBlock()
         return changed
 
     def finish(self, text: str) -> None:
@@ -170,10 +173,16 @@ def _parser() -> "MarkdownIt":
     return made
 
 
+def prepare() -> None:
+    """Load what parses, in any thread, before the first reply is to be shown."""
+    _parser()
+
+
 def _blocks(text: str) -> list[_Block]:
     """The outermost blocks of bounded text."""
     if len(text) > TEXT_LIMIT or text.count("\n") > LINE_COUNT_LIMIT:
-        text = "\n".join(text[:TEXT_LIMIT].split("\n", LINE_COUNT_LIMIT)[:LINE_COUNT_LIMIT]) + "\n\n…"
+        text = "\n".join(text[:TEXT_LIMIT].split("\n", LINE_COUNT_LIMIT)[:LINE_COUNT_LIMIT])
+        text += "\n\n… " + QCoreApplication.translate("markdown", "The rest is in the step's Output.")
     parser = _parser()
     tokens: list[Token] = []
     env: dict[str, Any] = {}
@@ -357,7 +366,8 @@ class _Writer:
         self._leave()
         if rows > shown:
             self._paragraph()
-            self._cursor.insertText(f"… {rows - shown} more rows", self._ink.quoted)
+            more = QCoreApplication.translate("markdown", "… {} more rows").format(rows - shown)
+            self._cursor.insertText(more, self._ink.quoted)
         return close
 
     def _leave(self) -> None:

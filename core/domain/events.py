@@ -58,9 +58,15 @@ class SessionOpened:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
+    """How the run is to be done. A limit of 0 is none; `attended`: a person can be asked to extend one."""
+
     model: str
     max_rounds: int = 0
     script: Text = Text()
+    max_minutes: float = 0.0
+    max_tokens: int = 0
+    max_cost: float = 0.0
+    attended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +112,11 @@ class Retried:
 
 @dataclass(frozen=True, slots=True)
 class CallStarted:
-    """Durable before the act. `kind` and `object` are the row a person sees."""
+    """Durable before the act. `step` and `object` are the row a person sees."""
 
     call_id: str
     tool: str
-    kind: str
+    step: str
     object: str = ""
 
 
@@ -159,6 +165,38 @@ class QuestionAnswered:
 
 
 @dataclass(frozen=True, slots=True)
+class LimitMet:
+    """A limit is near (`share` 80) or reached (100)."""
+
+    limit: str
+    used: float
+    allowed: float
+    share: int
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRaised:
+    limit: str
+    allowed: float
+
+
+@dataclass(frozen=True, slots=True)
+class Nudged:
+    """What Journeyman itself told the model, because it was stuck."""
+
+    text: Text
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPaused:
+    """Between two rounds, by the person, or because a request failed that may work later."""
+
+    why: str = ""
+    trouble: Trouble | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunInterrupted:
     """The program ended while the run was going. Each of `calls` started and may have run."""
 
@@ -178,6 +216,7 @@ class RunEnded:
     status: Literal["completed", "stopped", "limit", "failed"]
     reason: str = ""
     trouble: Trouble | None = None
+    summary: Text = Text()
 
 
 RunEvent = (
@@ -194,6 +233,10 @@ RunEvent = (
     | ToolReturned
     | QuestionAsked
     | QuestionAnswered
+    | LimitMet
+    | LimitRaised
+    | Nudged
+    | RunPaused
     | RunInterrupted
     | RunResumed
     | RunEnded

@@ -11,6 +11,7 @@ from core.domain.events import (
     RequestSent,
     RunEnded,
     RunInterrupted,
+    RunPaused,
     RunResumed,
     RunStarted,
     SessionOpened,
@@ -22,7 +23,7 @@ ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed"
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """`status` is waiting, running, done, failed, stopped, limit or interrupted.
+    """`status` is waiting, running, paused, done, failed, stopped, limit or interrupted.
 
     `doing` is the object of the last step and `doing_kind` its kind. `steps` are what a person counts, `rows` what is
     painted.
@@ -83,6 +84,8 @@ def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
             return {"status": "running" if going_on else row.status, "waiting": left}
         case RunInterrupted(calls=calls):
             return {"status": "waiting" if row.waiting and not calls else "interrupted"}
+        case RunPaused():
+            return {"status": "paused"}
         case RunResumed():
             return {"status": "waiting" if row.waiting else "running"}
         case RunEnded(status=status):

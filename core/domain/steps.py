@@ -13,6 +13,9 @@ from core.domain.events import (
     CallStarted,
     Entry,
     FileChanged,
+    LimitMet,
+    LimitRaised,
+    Nudged,
     PersonSpoke,
     QuestionAnswered,
     QuestionAsked,
@@ -22,6 +25,7 @@ from core.domain.events import (
     Retried,
     RunEnded,
     RunInterrupted,
+    RunPaused,
     RunResumed,
     RunStarted,
     SessionOpened,
@@ -31,7 +35,7 @@ from core.domain.events import (
 from core.domain.question import spoken
 
 OBJECT_LIMIT = 300
-OPEN = frozenset({"running", "waiting", "unknown", "interrupted"})
+OPEN = frozenset({"running", "waiting", "unknown", "interrupted", "paused"})
 
 VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -47,6 +51,8 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "refused": ("Not run", "Not run"),
         "question": ("Asks you", "You answered"),
         "interrupted": ("Interrupted", "Interrupted"),
+        "paused": ("Paused", "Paused"),
+        "notice": ("Notice", "Notice"),
         "end": ("Ended", "Ended"),
     }
 )
@@ -116,7 +122,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
                 changed.add("reply", "stopped", object=line(text))
         case Retried(trouble=trouble, wait_s=wait_s):
             changed.close("request", "failed", object=line(trouble.what), marks={"wait_ms": int(wait_s * 1000)})
-        case CallStarted(call_id=call, kind=kind, object=what):
+        case CallStarted(call_id=call, step=kind, object=what):
             changed.open(kind, key=call, object=line(what), numbered=True)
         case CallRefused(tool=tool, reason=reason):
             changed.add("refused", "failed", object=line(f"{tool}: {reason.head}"), numbered=True)
@@ -131,6 +137,16 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.open("question", key=question.id, object=line(question.text), status="waiting", numbered=True)
         case QuestionAnswered(question_id=question_id, answer=answer):
             changed.close(question_id, "stopped" if answer.declined else "done", object=line(spoken(answer)))
+        case LimitMet(limit=limit, used=used, allowed=allowed):
+            changed.add("notice", "done", object=line(f"{used:g} of {allowed:g} {limit}"))
+        case LimitRaised(limit=limit, allowed=allowed):
+            changed.add("notice", "done", object=line(f"{limit}: up to {allowed:g}"))
+        case Nudged(why=why):
+            changed.add("notice", "done", object=line(why))
+        case RunPaused(why=why):
+            changed.close("request", "stopped")
+            changed.turn("run", "paused")
+            changed.open("paused", key="paused", object=line(why), status="paused")
         case RunInterrupted(why=why, calls=calls):
             _interrupt(why, calls, changed)
         case RunResumed(settled=settled):
@@ -143,7 +159,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
 def _reply(event: Replied, changed: "_Pen") -> None:
     spent = event.usage.input + event.usage.output
     marks = {"tokens": event.usage.output} if event.usage.output else {}
-    said = line(event.reasoning) or ", ".join(call.tool for call in event.calls) or "the answer"
+    said = line(event.reasoning) or line(", ".join(call.tool for call in event.calls)) or "the answer"
     changed.close("request", "done", object=said, marks=marks, tokens=spent)
     if event.text.head:
         changed.add("reply", "done", object=line(event.text))
@@ -164,6 +180,7 @@ def _interrupt(why: str, calls: tuple[str, ...], changed: "_Pen") -> None:
 
 def _resume(settled: str, changed: "_Pen") -> None:
     changed.close("interrupted", "done")
+    changed.close("paused", "done")
     changed.turn("run", "running")
     if settled == "skip":
         for step in tuple(changed.outline.open.values()):

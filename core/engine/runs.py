@@ -14,6 +14,7 @@ from core.domain.events import (
     RunEnded,
     RunEvent,
     RunInterrupted,
+    RunPaused,
     RunResumed,
     RunStarted,
     SessionOpened,
@@ -26,16 +27,20 @@ from core.domain.question import Answer
 from core.domain.sessions import SessionRow
 from core.engine.conversation import Conversation
 from core.engine.drafts import Drafts
-from core.engine.loop import Work, work
+from core.engine.loop import work
+from core.engine.work import Work
 from core.models.catalogue import model_for
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
 
 Settle = Literal["", "again", "skip", "end"]  # what to do with calls that may have run
-GOES_ON = frozenset({"running", "waiting", "interrupted"})
+GOES_ON = frozenset({"running", "waiting", "interrupted", "paused"})
 STOPPED = "stopped by you"
 SKIPPED = Text("[Journeyman ended while this call ran, so it may have had its effect. It was not run again.]")
+
+
+LastWord = RunEnded | RunPaused | RunInterrupted
 
 
 @dataclass(slots=True)
@@ -74,37 +79,50 @@ class Runs:
             if row.status == "running" and not self.going(row.id):
                 await self._interrupt(row.id, "Journeyman ended while the run was going.")
 
-    async def open(self, opened: SessionOpened, task: str, model: str, script: str, max_rounds: int) -> str:
+    async def open(self, opened: SessionOpened, task: str, began: RunStarted) -> str:
         """Open a session together with its first run: a crash leaves both or none. The session's id."""
-        self.check(model, script)
+        self.check(began)
         name = session_id()
-        began = RunStarted(model, max_rounds, Text(script))
         async with self._turn(name):
             self._refuse_closing()
             await self._journal.append(name, replace(opened, session_id=name), PersonSpoke(Text(task)), began)
             await self._go(name)
         return name
 
-    async def start(self, session: str, task: str, model: str, script: str, max_rounds: int) -> None:
+    async def start(self, session: str, task: str, began: RunStarted) -> None:
         """Begin a run of a session with a message of the person."""
-        self.check(model, script)
+        self.check(began)
         async with self._turn(session):
-            await self._begin(session, PersonSpoke(Text(task)), RunStarted(model, max_rounds, Text(script)))
+            await self._begin(session, PersonSpoke(Text(task)), began)
 
-    def check(self, model: str, script: str) -> None:
+    def check(self, began: RunStarted) -> None:
         """What is wrong with a model or its script is said before anything is written."""
-        model_for(model, script)
+        model_for(began.model, self._whole(began.script))
 
-    async def say(self, session: str, text: str) -> None:
-        """A message: heard after this round where a run is going, else the start of the next run."""
+    async def say(self, session: str, text: str, *, now: bool = False) -> None:
+        """A message: heard after this round where a run is going, else the start of the next run.
+
+        With `now` the reply in progress is cut for it.
+        """
         async with self._turn(session):
+            self._row(session)
             words = PersonSpoke(Text(text))
-            if self.going(session):
+            if live := self._live.get(session):
                 await self._journal.append(session, words)
+                if now:
+                    live.work.cut()
                 if not self.going(session):  # the run ended meanwhile, without having heard it
                     await self._begin(session, _start_of(await self._talk(session)))
             else:
                 await self._begin(session, words, _start_of(await self._talk(session)))
+
+    async def pause(self, session: str) -> None:
+        """After this round."""
+        async with self._turn(session):
+            live = self._live.get(session)
+            if live is None:
+                raise Problem("This run is not going.", f"It is {self._row(session).status}.", "")
+            live.work.pausing = True
 
     async def stop(self, session: str) -> None:
         """Cut the model call, kill the process group, end the run."""
@@ -149,7 +167,7 @@ class Runs:
             if doubted and not settle:
                 raise Doubt(session, tuple(doubted.values()))
             events: list[RunEvent] = []
-            if row.status == "interrupted" or doubted:
+            if row.status in {"interrupted", "paused"} or doubted:
                 events.append(RunResumed(settle if doubted else ""))
             if settle == "skip":
                 events += [ToolReturned(call, SKIPPED, failed=True) for call in doubted]
@@ -207,7 +225,7 @@ class Runs:
             workspace=Path(row.folder),
             model_name=started.model,
             model=model,
-            max_rounds=started.max_rounds,
+            attended=started.attended,
             talk=talk,
             journal=self._journal,
             reader=self._reader,
@@ -234,7 +252,7 @@ class Runs:
         finally:
             self._live.pop(run.session, None)
 
-    async def _last_word(self, live: "_Live", begun: tuple[RunEvent, ...]) -> RunEnded | RunInterrupted | None:
+    async def _last_word(self, live: "_Live", begun: tuple[RunEvent, ...]) -> LastWord | None:
         """Work a run to its end; None where it waits for a person and needs no last word."""
         run = live.work
         try:

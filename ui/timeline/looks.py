@@ -44,6 +44,8 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "refused": KindLook("shield", "failed", "Not run"),
         "question": KindLook("message-circle-question-mark", "waiting", "Asked you"),
         "interrupted": KindLook("triangle-alert", "waiting", "Interrupted", "interrupted"),
+        "paused": KindLook("pause", "second", "Paused"),
+        "notice": KindLook("info", "second", "Notice"),
         "end": KindLook("flag", "second", "End of the run", "card"),
     }
 )
@@ -58,6 +60,7 @@ STATUSES: Final[Mapping[str, StatusLook]] = MappingProxyType(
         "stopped": StatusLook("circle-slash", "stopped", "Stopped"),
         "limit": StatusLook("circle-alert", "waiting", "Stopped at a limit"),
         "interrupted": StatusLook("circle-dashed", "waiting", "Interrupted"),
+        "paused": StatusLook("circle-pause", "stopped", "Paused"),
         "unknown": StatusLook("circle-ellipsis", "waiting", "May have run"),
         "unknown-ended": StatusLook("circle-ellipsis", "stopped", "May have run"),
         "skipped": StatusLook("circle-dot", "stopped", "Skipped"),
@@ -132,7 +135,7 @@ def interrupted_line(step: Step) -> str:
     """What the row of an interrupted run says."""
     what = visible(step.object)
     if step.marks.get("calls"):
-        return f"{words('Interrupted')} — `{what}` {words('may have run')}"
+        return f"{words('Interrupted')} — “{what}” {words('may have run')}"
     return f"{words('Interrupted')} — {what}" if what else words("Interrupted")
 
 

@@ -7,7 +7,6 @@ from PySide6.QtCore import QModelIndex, QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QAbstractSlider, QHeaderView, QScrollBar, QTableView, QWidget
 
-from core.domain.steps import OPEN
 from ui.theme import Look
 from ui.timeline.looks import kind_look
 from ui.timeline.model import AnyIndex, TimelineModel
@@ -17,6 +16,7 @@ from ui.timeline.rows import RowPainter
 TICK_MS: Final = 1_000
 AT_TAIL: Final = 4
 PASSES: Final = 4
+GOING: Final = frozenset({"running", "waiting"})
 
 
 class QuietBar(QScrollBar):
@@ -257,7 +257,7 @@ class TimelineView(QTableView):
                     if row in self._replies.shown:
                         inner = tall - heights.reply_above - heights.reply_below
                         boxes[row] = QRect(columns.text, y + heights.reply_above, columns.text_width, inner)
-                elif step.status in OPEN and not step.ended:
+                elif step.status in GOING and not step.ended and step.kind != "interrupted":
                     going = True
                 y += tall
                 place += 1

@@ -1,1 +1,1 @@
-"""Tests of what an agent can do."""
+"""What an agent can do, in temporary folders."""

@@ -1,0 +1,56 @@
+"""The arguments of a call are read, or refused so that a model can mend them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.domain.problems import Problem
+from core.tools.ask import AskUser
+from core.tools.catalogue import ASK, TOOLS, read_arguments
+from core.tools.read import Read
+from core.tools.run import Run
+
+
+def test_good_arguments_are_read() -> None:
+    assert read_arguments("read", '{"path": "a", "start": 2, "end": 3}') == Read("a", 2, 3)
+    assert read_arguments("run", '{"command": "ls", "timeout_s": 3}') == Run("ls", 3.0)
+    asked = read_arguments(ASK, '{"question": "?", "options": [{"label": "A"}]}')
+    assert isinstance(asked, AskUser) and asked.options[0].label == "A"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words"),
+    [
+        ("reed", "{}", "Did you mean 'read'"),
+        ("xyzzy", "{}", "The tools are: ask_user, read"),
+        ("read", "{}", "path: "),
+        ("read", "", "path: "),
+        ("read", '{"path": "a"', "arguments"),
+        ("read", "[]", "arguments"),
+        ("read", '{"path": 3}', "path: "),
+        ("read", '{"path": "a", "line": 3}', "line: "),
+        ("read", '{"path": "a", "start": 0}', "start: "),
+        ("read", '{"path": "a", "end": -5}', "end: "),
+        ("read", '{"path": "a", "start": 1e999}', "start: |arguments"),
+        ("write", '{"path": "a"}', "content: "),
+        ("run", '{"command": "ls", "timeout_s": 0}', "timeout_s: "),
+        ("run", '{"command": "ls", "timeout_s": NaN}', "timeout_s: "),
+        ("run", '{"command": "ls", "timeout_s": Infinity}', "timeout_s: "),
+        (ASK, '{"question": ""}', "question: "),
+        (ASK, '{"question": "?", "options": [{}]}', "options.0.label: "),
+        (ASK, '{"question": "?", "options": ' + str([{"label": "x"}] * 5).replace("'", '"') + "}", "options: "),
+        ("read", '{"path": ' + "[" * 100_000, "arguments|path"),
+        ("read", '{"path": "\\ud800"}', "arguments|path"),
+    ],
+)
+def test_wrong_arguments_are_named(tool: str, arguments: str, words: str) -> None:
+    with pytest.raises(Problem, match=words):
+        read_arguments(tool, arguments)
+
+
+@given(st.sampled_from([*TOOLS, ASK]), st.text())
+def test_no_text_is_a_bug(tool: str, arguments: str) -> None:
+    try:
+        read_arguments(tool, arguments)
+    except Problem:
+        return
