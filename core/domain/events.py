@@ -57,6 +57,15 @@ class SessionOpened:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionForked:
+    """Everything before this was copied from `origin`, up to its entry `seq`. What follows happened here alone."""
+
+    origin: str
+    seq: int
+    why: Literal["fork", "edit", "model"] = "fork"
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted:
     """How the run is to be done. A limit of 0 is none; `attended`: a person can be asked to extend one."""
 
@@ -219,8 +228,42 @@ class RunEnded:
     summary: Text = Text()
 
 
+@dataclass(frozen=True, slots=True)
+class Rewound:
+    """A file that was put back: its contents before and after that, as blobs; empty means there was, or is, no file."""
+
+    path: str
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FilesRewound:
+    """A person put files back to how they were after the entry `to`. Durable before the act.
+
+    `left` are files that stayed as they are; `undoes` is the entry of the rewind that this one takes back.
+    """
+
+    to: int
+    files: tuple[Rewound, ...] = ()
+    left: tuple[str, ...] = ()
+    undoes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictGiven:
+    """Was a run any good? The person's word or that of the task's own check; empty takes it back."""
+
+    run: int
+    verdict: Literal["up", "down", ""]
+    note: Text = Text()
+    tags: tuple[str, ...] = ()
+    by: Literal["person", "check"] = "person"
+
+
 RunEvent = (
     SessionOpened
+    | SessionForked
     | RunStarted
     | PersonSpoke
     | RequestSent
@@ -240,6 +283,8 @@ RunEvent = (
     | RunInterrupted
     | RunResumed
     | RunEnded
+    | FilesRewound
+    | VerdictGiven
 )
 
 

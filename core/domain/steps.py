@@ -13,6 +13,7 @@ from core.domain.events import (
     CallStarted,
     Entry,
     FileChanged,
+    FilesRewound,
     LimitMet,
     LimitRaised,
     Nudged,
@@ -28,9 +29,11 @@ from core.domain.events import (
     RunPaused,
     RunResumed,
     RunStarted,
+    SessionForked,
     SessionOpened,
     Text,
     ToolReturned,
+    VerdictGiven,
 )
 from core.domain.question import spoken
 
@@ -54,6 +57,9 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "paused": ("Paused", "Paused"),
         "notice": ("Notice", "Notice"),
         "end": ("Ended", "Ended"),
+        "fork": ("Forked from", "Forked from"),
+        "rewind": ("Put back", "Put back"),
+        "verdict": ("Your verdict", "Your verdict"),
     }
 )
 
@@ -153,7 +159,22 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             _resume(settled, changed)
         case RunEnded(status=status, reason=reason):
             _end(status, reason, changed)
+        case SessionForked(origin=origin):
+            changed.add("fork", "done", object=origin)
+        case FilesRewound(files=files, left=left):
+            names = line(", ".join(file.path for file in files))
+            changed.add("rewind", "stopped" if left else "done", object=names, marks={"files": len(files)})
+        case VerdictGiven():
+            changed.add("verdict", "done", object=_verdict(entry.event))
     return changed.rows()
+
+
+def _verdict(event: VerdictGiven) -> str:
+    """As a person reads it: the word, whose it is, the note, the tags."""
+    word = {"up": "good", "down": "bad", "": "taken back"}[event.verdict]
+    whose = "the check says " if event.by == "check" else ""
+    tags = " ".join(f"#{tag}" for tag in event.tags)
+    return line(" ".join(part for part in (whose + word, line(event.note), tags) if part))
 
 
 def _reply(event: Replied, changed: "_Pen") -> None:

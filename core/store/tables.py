@@ -36,6 +36,9 @@ class SessionTable(SQLModel, table=True):
     steps: int
     tokens: int
     cost: float = Field(sa_type=Float)
+    verdict: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
+    checked: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
+    origin: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
 
 
 class EntryTable(SQLModel, table=True):

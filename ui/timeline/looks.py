@@ -47,6 +47,9 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "paused": KindLook("pause", "second", "Paused"),
         "notice": KindLook("info", "second", "Notice"),
         "end": KindLook("flag", "second", "End of the run", "card"),
+        "fork": KindLook("share", "second", "Forked"),
+        "rewind": KindLook("corner-down-left", "second", "Files put back"),
+        "verdict": KindLook("check", "second", "Verdict"),
     }
 )
 
