@@ -25,6 +25,7 @@ def parser() -> argparse.ArgumentParser:
     _run(commands)
     _answering(commands)
     _looking(commands)
+    _history(commands)
     _care(commands)
     return top
 
@@ -79,6 +80,22 @@ def _looking(commands: "argparse._SubParsersAction[_Parser]") -> None:
     show = _add(commands, "show", "Show the steps of a session.")
     show.add_argument("session", metavar="SESSION")
     _json(show, "print its entries, one JSON object a line")
+
+
+def _history(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    fork = _add(commands, "fork", "Begin a session with the steps of another; that one is left as it is.")
+    fork.add_argument("session", metavar="SESSION")
+    fork.add_argument("--at", type=_count, default=0, metavar="STEP", help="up to the end of this step (else all)")
+    how = fork.add_mutually_exclusive_group()
+    how.add_argument("--say", metavar="TEXT", default="", help="go on with this message")
+    how.add_argument("--instead", metavar="TEXT", default="", help="send the message of the run in these words")
+    how.add_argument("--again", action="store_true", help="let the run be done once more")
+    fork.add_argument("--run", type=_count, default=0, metavar="N", help="of which run (else the last)")
+    fork.add_argument("--model", metavar="NAME", default="", help="with --again: by this model")
+    fork.add_argument("--script", metavar="FILE", help="with --again: by this script")
+    fork.add_argument("--answer", action="append", default=[], metavar="TEXT", help="answers, in order")
+    fork.add_argument("--no-questions", action="store_true", help="every question is declined")
+    _json(fork)
 
 
 def _care(commands: "argparse._SubParsersAction[_Parser]") -> None:

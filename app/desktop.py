@@ -147,9 +147,7 @@ class Desktop(QObject):
         from core.models.catalogue import SCRIPTED
 
         began = RunStarted(SCRIPTED, 60, Text(demo_script()), attended=True)
-        return await bridge.ask(
-            lambda engine: engine.start(DEMO_TASK, sample_folder(self._folder), began)
-        )
+        return await bridge.ask(lambda engine: engine.start(DEMO_TASK, sample_folder(self._folder), began))
 
     def _turn_theme(self) -> None:
         name = "light" if self._look.theme.dark else "dark"
