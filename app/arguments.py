@@ -97,6 +97,17 @@ def _history(commands: "argparse._SubParsersAction[_Parser]") -> None:
     fork.add_argument("--no-questions", action="store_true", help="every question is declined")
     _json(fork)
 
+    _replay(commands)
+
+
+def _replay(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    replay = _add(commands, "replay", "Play a session from its own record: no model, no key, no effects.")
+    replay.add_argument("session", metavar="SESSION")
+    pace = replay.add_mutually_exclusive_group()
+    pace.add_argument("--speed", type=_speed, default=0.0, metavar="X", help="X times as fast as it was (else at once)")
+    pace.add_argument("--step", action="store_true", help="wait for Enter before each step")
+    _json(replay, "print the entries that are made, one JSON object a line")
+
 
 def _care(commands: "argparse._SubParsersAction[_Parser]") -> None:
     doctor = _add(commands, "doctor", "Check this computer and the data, and say what to do.")
@@ -108,6 +119,16 @@ def _care(commands: "argparse._SubParsersAction[_Parser]") -> None:
     _add(commands, "compact", "Make the data file as small as it can be.")
     shots = _add(commands, "screenshots", "Take pictures of every screen.")
     shots.add_argument("folder", metavar="DIR")
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not 0 < speed < 1e6:
+        raise argparse.ArgumentTypeError("expected a number above 0")
+    return speed
 
 
 def _count(text: str) -> int:

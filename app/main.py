@@ -32,6 +32,10 @@ def main(typed: list[str] | None = None) -> int:
             return show(folder, read)
         if read.command == "backup" and read.restore is not None:
             return _restore(folder, read.restore, out)
+        if read.command == "replay":
+            from app.commands.replay import replay  # it waits for this terminal's keys, so no owner can do it
+
+            return replay(folder, read, out)
         return command(words, folder, out)
     except Problem as problem:
         out.trouble(problem.trouble)

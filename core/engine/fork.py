@@ -6,8 +6,13 @@ from typing import Any, Literal, cast
 
 from core.domain.events import (
     Entry,
+    QuestionAsked,
+    Replied,
     RunEnded,
     RunEvent,
+    RunInterrupted,
+    RunPaused,
+    RunResumed,
     RunStarted,
     SessionForked,
     SessionOpened,
@@ -19,6 +24,7 @@ from core.engine.conversation import Conversation
 Why = Literal["fork", "edit", "model"]
 NAMED = frozenset({"question_id", "request_id"})
 ASKED = frozenset({"question", "request"})
+OPENING = (RunStarted, RunResumed, RunPaused, RunInterrupted, Replied, QuestionAsked)
 CUT = Text("[This call was running where the session was forked. How it ended is known in the other session only.]")
 ENDED = "forked here; the run went on in the other session"
 
@@ -33,7 +39,7 @@ def fork_facts(entries: Iterable[Entry], name: str, seq: int, why: Why, now: int
         origin = origin or entry.session
         event = copied(entry.event, origin, name)
         talk.hear(replace(entry, event=event))
-        going = isinstance(event, RunStarted) or (going and not isinstance(event, RunEnded))
+        going = (going or isinstance(event, OPENING)) and not isinstance(event, RunEnded)
         facts.append((entry.at, event))
     if not facts or not isinstance(facts[0][1], SessionOpened):  # a session that lost its beginning
         facts.insert(0, (facts[0][0] if facts else now, SessionOpened(name, "", origin)))

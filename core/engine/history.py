@@ -52,7 +52,7 @@ class History:
         name = session_id()
         facts = fork_facts(await self._entries(session, last), name, last, why, self._clock())
         quiet = next(place for place, (_, event) in enumerate(facts) if event == SessionForked(session, last, why))
-        await self._journal.copy(name, facts, quiet)
+        await self._journal.copy(name, facts, quiet=quiet)
         return name
 
     async def begin(self, beginning: Beginning) -> None:

@@ -74,9 +74,16 @@ class Journal:
         at = self._clock()
         return await self._put(session, tuple((at, event) for event in events), blobs or {})
 
-    async def copy(self, session: str, facts: Iterable[tuple[int, RunEvent]], quiet: int = 0) -> Entry:
+    async def copy(
+        self,
+        session: str,
+        facts: Iterable[tuple[int, RunEvent]],
+        *,
+        quiet: int = 0,
+        blobs: Mapping[str, bytes] | None = None,
+    ) -> Entry:
         """The same for facts that keep the time at which they happened. The first `quiet` are no news to anybody."""
-        return await self._put(session, tuple(facts), {}, quiet)
+        return await self._put(session, tuple(facts), blobs or {}, quiet)
 
     async def _put(
         self, session: str, facts: tuple[tuple[int, RunEvent], ...], blobs: Mapping[str, bytes], quiet: int = 0
