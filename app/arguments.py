@@ -98,6 +98,22 @@ def _history(commands: "argparse._SubParsersAction[_Parser]") -> None:
     _json(fork)
 
     _replay(commands)
+    rewind = _add(commands, "rewind", "Put the files that the agent changed back to how they were after a step.")
+    rewind.add_argument("session", metavar="SESSION")
+    place = rewind.add_mutually_exclusive_group(required=True)
+    place.add_argument("--to", type=_count, default=None, metavar="STEP", help="after this step; 0 is before the first")
+    place.add_argument("--undo", action="store_true", help="take back the last rewind")
+    rewind.add_argument("--preview", action="store_true", help="only say what would change")
+    rewind.add_argument(
+        "--force", action="append", default=[], metavar="FILE", help="also this file that somebody else changed"
+    )
+    _json(rewind, "print one JSON object a file")
+    verdict = _add(commands, "verdict", "Say whether a run was any good.")
+    verdict.add_argument("session", metavar="SESSION")
+    verdict.add_argument("verdict", choices=("up", "down", "none"), help="none takes it back")
+    verdict.add_argument("--note", metavar="TEXT", default="", help="why")
+    verdict.add_argument("--tag", action="append", default=[], metavar="TAG", help="to find it by")
+    verdict.add_argument("--run", type=_count, default=0, metavar="N", help="of which run (else the last)")
 
 
 def _replay(commands: "argparse._SubParsersAction[_Parser]") -> None:

@@ -1,10 +1,22 @@
-"""`fork`: go back in a session without losing it."""
+"""`fork`, `rewind` and `verdict`: go back in a session without losing it, and say whether it was any good."""
+
+from dataclasses import asdict
 
 from app.commands.context import Context
-from app.commands.exits import DONE
+from app.commands.exits import DONE, FAILED
 from app.commands.follow import Follower, follow_started, read_file, session_named
 from core.domain.problems import Problem
 from core.engine.history import Beginning
+from core.engine.rewind import FilePlan, Plan
+
+ACTIONS = {
+    "change": "put back",
+    "create": "make again",
+    "remove": "remove",
+    "same": "as it was",
+    "conflict": "conflict",
+    "lost": "lost",
+}
 
 
 async def fork(context: Context) -> int:
@@ -48,3 +60,51 @@ async def _beginning(context: Context, session: str) -> Beginning | None:
         script = read_file(context, typed.script) if typed.script else ""
         return await history.again(session, typed.run, typed.model, script)
     return None
+
+
+async def rewind(context: Context) -> int:
+    typed, history = context.typed, context.engine.history
+    session = session_named(context.engine, typed.session)
+    if typed.undo:
+        made = await history.plan_undo(session, typed.force)
+    else:
+        made = await history.plan(session, await history.at_step(session, typed.to) if typed.to else 1, typed.force)
+    unknown = sorted(set(typed.force) - {file.path for file in made.files})
+    if unknown:
+        raise Problem(f"{unknown[0]} is none of the files.", "It was not changed since.", "See --preview.")
+    _tell_plan(context, made)
+    if typed.preview:
+        return DONE
+    done = await history.rewind(session, made)
+    if not typed.json:
+        context.out.write(f"{len(done.files)} put back, {len(done.left)} left." if made.files else "Nothing to do.")
+        if done.files and not typed.undo:
+            context.out.write(f"Take it back with: journeyman rewind {session} --undo")
+    return FAILED if done.left else DONE
+
+
+def _tell_plan(context: Context, made: Plan) -> None:
+    for file in made.files:
+        if context.typed.json:
+            context.out.json(asdict(file))
+        else:
+            context.out.write(_file_line(file))
+    if made.commands and not context.typed.json:
+        context.out.write("These commands ran since; what they did beyond the files above is not taken back:")
+        for command in made.commands:
+            context.out.write(f"  {command}")
+
+
+def _file_line(file: FilePlan) -> str:
+    figures = f"+{file.added} −{file.removed}" if file.added or file.removed else ""
+    rest = "  ".join(part for part in (figures, file.why) if part)
+    return f"{ACTIONS[file.action]:10} {file.path}" + (f"  ({rest})" if rest else "")
+
+
+async def verdict(context: Context) -> int:
+    typed = context.typed
+    session = session_named(context.engine, typed.session)
+    word = "" if typed.verdict == "none" else typed.verdict
+    run = await context.engine.history.judge(session, word, run=typed.run, note=typed.note, tags=tuple(typed.tag))
+    context.out.write(f"Run {run} of {session}: {word or 'no verdict'}.")
+    return DONE

@@ -17,6 +17,8 @@ COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
         "sessions": looking.sessions,
         "show": looking.show,
         "fork": history.fork,
+        "rewind": history.rewind,
+        "verdict": history.verdict,
         "doctor": care.doctor,
         "backup": care.backup,
         "compact": care.compact,

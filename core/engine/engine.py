@@ -29,7 +29,7 @@ class Engine:
         self._reader = reader
         self._runs = runs
         self._drafts = drafts
-        self.history = History(journal, reader, runs.begin, runs.check)
+        self.history = History(journal, reader, runs.begin, runs.check, runs.still)
 
     async def start(self, task: str, folder: Path, began: RunStarted) -> str:
         """Open a session and begin its first run as `began` says; the session's id."""

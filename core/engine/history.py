@@ -1,19 +1,27 @@
-"""Go back in a session without losing it: fork it, send a message again in other words, try another model."""
+"""Go back in a session without losing it: fork it, send a message again in other words, try another model,
+put its files back."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
 
 from core.domain.clock import Clock, now
-from core.domain.events import Entry, PersonSpoke, RunEvent, RunStarted, SessionForked, Text
+from core.domain.events import Entry, FilesRewound, PersonSpoke, RunEvent, RunStarted, SessionForked, Text, VerdictGiven
 from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.domain.sessions import SessionRow
 from core.engine.fork import Why, fork_facts
+from core.engine.rewind import Kept, Plan, fact, last_rewind, overwritten, pasts, plan, plan_undo, put_back
 from core.store.journal import Journal
 from core.store.reader import Reader
+from core.tools.tool import to_its_end
 
 Begin = Callable[[str, tuple[RunEvent, ...]], Awaitable[None]]
 Check = Callable[[RunStarted], None]
+Still = Callable[[str], AbstractAsyncContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +42,17 @@ class Beginning:
 
 
 class History:
-    """Makes sessions out of the past of others. `begin` starts a run, `check` says what is wrong with a model."""
+    """Makes sessions out of the past of others. `begin` starts a run, `check` says what is wrong with a model,
+    `still` holds a session while nothing of it goes on."""
 
-    def __init__(self, journal: Journal, reader: Reader, begin: Begin, check: Check, clock: Clock = now) -> None:
+    def __init__(
+        self, journal: Journal, reader: Reader, begin: Begin, check: Check, still: Still, clock: Clock = now
+    ) -> None:
         self._journal = journal
         self._reader = reader
         self._begin = begin
         self._check = check
+        self._still = still
         self._clock = clock
 
     async def fork(self, session: str, seq: int | None = None, why: Why = "fork") -> str:
@@ -92,6 +104,59 @@ class History:
         self._check(start)
         name = await self.fork(session, told.first - 1, "model")
         return Beginning(name, (*told.words, start))
+
+    async def plan(self, session: str, to: int, force: Iterable[str] = ()) -> Plan:
+        """What putting the files back to how they were after the entry would do."""
+        row, entries = self._row(session), await self._entries(session, self._row(session).seq)
+        kept = self._kept(past.then for past in pasts(entries, to))
+        return await asyncio.to_thread(plan, Path(row.folder), entries, to, kept, force)
+
+    async def plan_undo(self, session: str, force: Iterable[str] = ()) -> Plan:
+        """What taking back the last rewind would do."""
+        row, entries = self._row(session), await self._entries(session, self._row(session).seq)
+        rewind = last_rewind(entries)
+        files = rewind.event.files if rewind and isinstance(rewind.event, FilesRewound) else ()
+        kept = self._kept(file.before for file in files)
+        return await asyncio.to_thread(plan_undo, Path(row.folder), entries, kept, force)
+
+    async def rewind(self, session: str, made: Plan) -> FilesRewound:
+        """Put the files back, while nothing of the session goes on; what came of it."""
+        folder = Path(self._row(session).folder)
+        async with self._still(session):
+            done = fact(made)
+            if not done.files:
+                return done
+            kept = self._kept(file.then for file in made.doable)
+            await self._journal.append(session, done, blobs=await to_its_end(overwritten, folder, made))
+            stayed = await to_its_end(put_back, folder, made, kept)
+            if stayed:  # somebody was quicker, or the disk refused: said as a fact too
+                await self._journal.append(session, FilesRewound(made.to, left=stayed, undoes=made.undoes))
+                files = tuple(file for file in done.files if file.path not in stayed)
+                done = replace(done, files=files, left=(*done.left, *stayed))
+        return done
+
+    def _kept(self, names: Iterable[str]) -> Kept:
+        """These contents, read here: the connection stays in its thread."""
+        return {name: self._reader.kept(name) for name in names}.get
+
+    async def judge(
+        self,
+        session: str,
+        verdict: Literal["up", "down", ""],
+        *,
+        run: int = 0,
+        note: str = "",
+        tags: tuple[str, ...] = (),
+        by: Literal["person", "check"] = "person",
+    ) -> int:
+        """Say whether a run was any good, the last one for 0; its number. A later word replaces an earlier one."""
+        row = self._row(session)
+        number = run or row.runs
+        if not 1 <= number <= row.runs:
+            raise Problem(f"There is no run {number}.", f"The session has {row.runs}.", "")
+        named = tuple(dict.fromkeys(tag.strip().removeprefix("#") for tag in tags if tag.strip()))
+        await self._journal.append(session, VerdictGiven(number, verdict, Text(note), named, by))
+        return number
 
     async def told(self, session: str, run: int) -> Told:
         """What a run was told; the last one for 0."""

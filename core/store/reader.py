@@ -95,8 +95,12 @@ class Reader:
 
     def blob(self, name: str) -> bytes:
         """Contents that were kept apart."""
+        return self.kept(name) or b""
+
+    def kept(self, name: str) -> bytes | None:
+        """The same; None where they are gone."""
         row = self._db.execute("SELECT body FROM blob WHERE hash = ?", (name,)).fetchone()
-        return inflate(row[0]) if row else b""
+        return inflate(row[0]) if row else None
 
     def questions(self) -> list[tuple[str, Question]]:
         """The open questions with their sessions, the oldest first."""
