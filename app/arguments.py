@@ -79,7 +79,20 @@ def _looking(commands: "argparse._SubParsersAction[_Parser]") -> None:
     _json(sessions)
     show = _add(commands, "show", "Show the steps of a session.")
     show.add_argument("session", metavar="SESSION")
-    _json(show, "print its entries, one JSON object a line")
+    instead = show.add_mutually_exclusive_group()
+    instead.add_argument("--failures", action="store_true", help="what went wrong in its runs")
+    instead.add_argument("--report", action="store_true", help="each run on one page")
+    _json(show, "print its entries, failures or reports, one JSON object a line")
+    compare = _add(commands, "compare", "Lay two sessions side by side: the first difference, time, tokens, cost.")
+    compare.add_argument("a", metavar="A")
+    compare.add_argument("b", metavar="B")
+    _json(compare, "print the pairs of steps, one JSON object a line, then the figures")
+    failures = _add(commands, "failures", "List the runs that went wrong, the newest first.")
+    failures.add_argument("--limit", type=_count, default=20, metavar="N", help="at most so many (else 20)")
+    other = failures.add_mutually_exclusive_group()
+    other.add_argument("--repeated", action="store_true", help="errors that came more than once")
+    other.add_argument("--by", choices=("tool", "decision"), help="how often what was chosen worked, of how many")
+    _json(failures)
 
 
 def _history(commands: "argparse._SubParsersAction[_Parser]") -> None:

@@ -1,6 +1,7 @@
 """`fork`, `rewind` and `verdict`: go back in a session without losing it, and say whether it was any good."""
 
 from dataclasses import asdict
+from typing import Literal
 
 from app.commands.context import Context
 from app.commands.exits import DONE, FAILED
@@ -9,6 +10,7 @@ from core.domain.problems import Problem
 from core.engine.history import Beginning
 from core.engine.rewind import FilePlan, Plan
 
+WORDS: dict[str, Literal["up", "down", ""]] = {"up": "up", "down": "down", "none": ""}
 ACTIONS = {
     "change": "put back",
     "create": "make again",
@@ -104,7 +106,7 @@ def _file_line(file: FilePlan) -> str:
 async def verdict(context: Context) -> int:
     typed = context.typed
     session = session_named(context.engine, typed.session)
-    word = "" if typed.verdict == "none" else typed.verdict
+    word = WORDS[typed.verdict]
     run = await context.engine.history.judge(session, word, run=typed.run, note=typed.note, tags=tuple(typed.tag))
     context.out.write(f"Run {run} of {session}: {word or 'no verdict'}.")
     return DONE
