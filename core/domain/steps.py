@@ -144,9 +144,9 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
         case QuestionAnswered(question_id=question_id, answer=answer):
             changed.close(question_id, "stopped" if answer.declined else "done", object=line(spoken(answer)))
         case LimitMet(limit=limit, used=used, allowed=allowed):
-            changed.add("notice", "done", object=f"{used:g} of {allowed:g} {limit}")
+            changed.add("notice", "done", object=line(f"{used:g} of {allowed:g} {limit}"))
         case LimitRaised(limit=limit, allowed=allowed):
-            changed.add("notice", "done", object=f"{limit}: up to {allowed:g}")
+            changed.add("notice", "done", object=line(f"{limit}: up to {allowed:g}"))
         case Nudged(why=why):
             changed.add("notice", "done", object=line(why))
         case RunPaused(why=why):
@@ -180,7 +180,7 @@ def _verdict(event: VerdictGiven) -> str:
 def _reply(event: Replied, changed: "_Pen") -> None:
     spent = event.usage.input + event.usage.output
     marks = {"tokens": event.usage.output} if event.usage.output else {}
-    said = line(event.reasoning) or ", ".join(call.tool for call in event.calls) or "the answer"
+    said = line(event.reasoning) or line(", ".join(call.tool for call in event.calls)) or "the answer"
     changed.close("request", "done", object=said, marks=marks, tokens=spent)
     if event.text.head:
         changed.add("reply", "done", object=line(event.text))

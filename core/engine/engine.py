@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.domain.events import Entry, RunStarted, SessionOpened, Text
 from core.domain.problems import Problem
@@ -19,6 +20,9 @@ from core.store.opening import Opened
 from core.store.reader import Reader
 from core.store.search import Hit
 from core.workspace.paths import workspace
+
+if TYPE_CHECKING:
+    from core.store.tables import Figures
 
 
 class Engine:
@@ -126,6 +130,12 @@ class Engine:
         """Once a day of use."""
         if self._opened.database:
             await asyncio.to_thread(back_up_daily, self._opened.path)
+
+    async def figures(self) -> "Figures":
+        """What the file holds, counted beside the runs."""
+        from core.store.tables import figures  # SQLModel is heavy, and only the doctor counts
+
+        return await asyncio.to_thread(figures, self._opened.path)
 
     async def compact(self) -> Compacted:
         """The file as small as it can be; nothing is written meanwhile."""

@@ -40,6 +40,9 @@ STOPPED = "stopped by you"
 SKIPPED = Text("[Journeyman ended while this call ran, so it may have had its effect. It was not run again.]")
 
 
+LastWord = RunEnded | RunPaused | RunInterrupted
+
+
 @dataclass(slots=True)
 class _Live:
     task: asyncio.Task[None]
@@ -261,9 +264,7 @@ class Runs:
         finally:
             self._live.pop(run.session, None)
 
-    async def _last_word(
-        self, live: "_Live", begun: tuple[RunEvent, ...]
-    ) -> RunEnded | RunPaused | RunInterrupted | None:
+    async def _last_word(self, live: "_Live", begun: tuple[RunEvent, ...]) -> LastWord | None:
         """Work a run to its end; None where it waits for a person and needs no last word."""
         run = live.work
         try:

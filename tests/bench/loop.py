@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from app import places
 from app.assemble import assemble
+from core.domain.events import RunStarted, Text
 from core.store import database
 from tests.bench.bench import Figure, scratch
 
@@ -116,7 +117,7 @@ async def _run(folder: Path, size: int) -> Took:
     try:
         began = now()
         engine = services.engine
-        session = await engine.start("Read it all.", folder, model="scripted", script=script(size), max_rounds=0)
+        session = await engine.start("Read it all.", folder, RunStarted("scripted", 0, Text(script(size))))
         await engine.wait(session)
         took = since(began)
         row = engine.session(session)

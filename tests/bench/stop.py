@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from app.assemble import assemble
+from core.domain.events import RunStarted, Text
 from tests.bench.bench import Figure, percentile, scratch
 
 TIMES = 200
@@ -39,7 +40,7 @@ async def _stops() -> list[float]:
         services = await assemble(home, _report)
         try:
             for _ in range(TIMES):
-                session = await services.engine.start("Go.", folder, model="scripted", script=script, max_rounds=0)
+                session = await services.engine.start("Go.", folder, RunStarted("scripted", 0, Text(script)))
                 await asyncio.sleep(chance.uniform(0, 0.5))
                 began = time.perf_counter()
                 await services.engine.stop(session)

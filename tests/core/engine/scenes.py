@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.assemble import Services, assemble
-from core.domain.events import Entry, RunEvent
+from core.domain.events import Entry, RunEvent, RunStarted, Text
 from core.engine.engine import Engine
 
 BOUND_S = 20.0
@@ -36,7 +36,7 @@ class Scene:
         services.engine.listen(lambda told: self.facts.append(told.entry))
 
     async def start(self, script: str, task: str = "Go.", max_rounds: int = 60) -> str:
-        return await self.engine.start(task, self.folder, model="scripted", script=script, max_rounds=max_rounds)
+        return await self.engine.start(task, self.folder, RunStarted("scripted", max_rounds, Text(script)))
 
     async def run(self, script: str, max_rounds: int = 60) -> str:
         """Start, and wait for the end."""
@@ -87,7 +87,8 @@ async def opened(home: Path, folder: Path | None = None) -> AsyncIterator[Scene]
 
 async def crash(scene: Scene) -> None:
     """What a killed process leaves: nothing more is written, no last word."""
-    database, runs = scene.services.database, scene.services.runs
+    database, runs = scene.services.opened.database, scene.services.runs
+    assert database is not None
     database.put = lambda job: None  # type: ignore[method-assign]
     for live in tuple(runs._live.values()):
         while not live.task.done():

@@ -296,7 +296,8 @@ def test_starts_at_once_are_one(tmp_path: Path) -> None:
             more = played({"text": "b", "delay_s": 0.2})
             runs = scene.services.runs
             tries = await asyncio.gather(
-                *(runs.start(session, f"{n}", "scripted", more, 0) for n in range(3)), return_exceptions=True
+                *(runs.start(session, f"{n}", RunStarted("scripted", 0, Text(more))) for n in range(3)),
+                return_exceptions=True,
             )
             assert [isinstance(each, Problem) for each in tries] == [False, True, True]
             await asyncio.gather(scene.engine.stop(session), return_exceptions=True)
@@ -367,8 +368,8 @@ def test_what_is_wrong_is_said_before_anything_is_written(tmp_path: Path) -> Non
             for start in (
                 scene.start("{"),
                 scene.start(played(), task="  "),
-                scene.engine.start("t", tmp_path / "none", model="scripted", script=played()),
-                scene.engine.start("t", tmp_path, model="other", script=""),
+                scene.engine.start("t", tmp_path / "none", RunStarted("scripted", 0, Text(played()))),
+                scene.engine.start("t", tmp_path, RunStarted("other")),
             ):
                 with pytest.raises(Problem):
                     await start

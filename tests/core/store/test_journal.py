@@ -135,7 +135,7 @@ def test_a_job_that_fails_spoils_no_other(path: Path) -> None:
         waiting = [asyncio.ensure_future(job) for job in jobs]
         await asyncio.sleep(0)
         await gate.open()
-        ends = await asyncio.gather(*waiting, return_exceptions=True)
+        ends: list[Any] = await asyncio.gather(*waiting, return_exceptions=True)
         assert [type(end).__name__ for end in ends] == [
             "Entry", "Problem", "ZeroDivisionError", "IntegrityError", "Entry",
         ]  # fmt: skip
