@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 
 from core.domain.events import (
+    ConsentAsked,
+    ConsentGiven,
     Entry,
     QuestionAnswered,
     QuestionAsked,
@@ -63,9 +65,9 @@ def fold_session(row: SessionRow, entry: Entry, changed: list[Step], outline: Ou
             return replace(row, rounds=number)
         case Replied(usage=usage):
             return replace(row, tokens=row.tokens + usage.input + usage.output)
-        case QuestionAsked():
+        case QuestionAsked() | ConsentAsked():
             return replace(row, status="waiting", waiting=row.waiting + 1)
-        case QuestionAnswered():
+        case QuestionAnswered() | ConsentGiven():
             left = max(0, row.waiting - 1)
             going_on = row.status == "waiting" and not left
             return replace(row, status="running" if going_on else row.status, waiting=left)

@@ -9,11 +9,16 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from core.domain.events import (
+    CallAllowed,
     CallRefused,
     CallStarted,
+    ConsentAsked,
+    ConsentGiven,
+    DecisionMade,
     Entry,
     FileChanged,
     PersonSpoke,
+    ProblemReported,
     QuestionAnswered,
     QuestionAsked,
     Replied,
@@ -25,6 +30,7 @@ from core.domain.events import (
     RunResumed,
     RunStarted,
     SessionOpened,
+    Tainted,
     Text,
     ToolReturned,
 )
@@ -42,10 +48,17 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "reply": ("Replying", "Replied"),
         "read": ("Reading", "Read"),
         "write": ("Writing", "Wrote"),
+        "edit": ("Editing", "Edited"),
+        "find": ("Looking for", "Looked for"),
+        "search": ("Searching", "Searched"),
         "command": ("Running", "Ran"),
+        "todo": ("Planning", "Planned"),
+        "decision": ("Deciding", "Decided"),
+        "problem": ("Reporting", "Reported"),
         "tool": ("Calling", "Called"),
         "refused": ("Not run", "Not run"),
         "question": ("Asks you", "You answered"),
+        "consent": ("Asks to", "You decided"),
         "interrupted": ("Interrupted", "Interrupted"),
         "end": ("Ended", "Ended"),
     }
@@ -131,6 +144,14 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.open("question", key=question.id, object=line(question.text), status="waiting", numbered=True)
         case QuestionAnswered(question_id=question_id, answer=answer):
             changed.close(question_id, "stopped" if answer.declined else "done", object=line(spoken(answer)))
+        case ConsentAsked(request=request):
+            changed.open("consent", key=request.id, object=line(request.object), status="waiting", numbered=True)
+        case ConsentGiven(request_id=request_id, allowed=allowed):
+            changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
+        case Tainted(call_id=call):
+            changed.mark(call, outside=1)
+        case CallAllowed() | DecisionMade() | ProblemReported():
+            pass  # said by the row of their call
         case RunInterrupted(why=why, calls=calls):
             _interrupt(why, calls, changed)
         case RunResumed(settled=settled):
@@ -143,7 +164,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
 def _reply(event: Replied, changed: "_Pen") -> None:
     spent = event.usage.input + event.usage.output
     marks = {"tokens": event.usage.output} if event.usage.output else {}
-    said = line(event.reasoning) or ", ".join(call.tool for call in event.calls) or "the answer"
+    said = line(event.reasoning) or line(", ".join(call.tool for call in event.calls)) or "the answer"
     changed.close("request", "done", object=said, marks=marks, tokens=spent)
     if event.text.head:
         changed.add("reply", "done", object=line(event.text))

@@ -1,11 +1,13 @@
 """What a tool is: parameters, a row a person can read, and an act."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-Touches = Literal["nothing", "reads", "writes", "runs"]
+from core.domain.events import RunEvent
+
+Touches = Literal["nothing", "reads", "writes", "runs", "network"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,17 +21,22 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the model is told, and what was changed."""
+    """What the model is told, what was changed, and the files it has now seen: path → digest of the contents."""
 
     output: str
     failed: bool = False
     exit_code: int | None = None
     changes: tuple[Change, ...] = ()
+    seen: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`object` names what a call acts on, in a row; `run` acts. `parameters` is a dataclass: the schema follows."""
+    """`object` names what a call acts on, in a row; `run` acts. `parameters` is a dataclass: the schema follows.
+
+    `knowing` adds to the parameters what the session has seen, before the act. `fact` is what a call states by itself,
+    recorded before its result. `paths` are the files it names, where they are not in a parameter called `path`.
+    """
 
     name: str
     description: str
@@ -38,3 +45,6 @@ class Tool:
     touches: Touches
     object: Callable[[Any], str]
     run: Callable[[Any, Path], Awaitable[Result]]
+    knowing: Callable[[Any, Mapping[str, str]], Any] | None = None
+    fact: Callable[[str, Any], RunEvent] | None = None
+    paths: Callable[[Any], tuple[str, ...]] | None = None

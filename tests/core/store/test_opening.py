@@ -16,9 +16,9 @@ from core.store.database import Database
 from core.store.marker import marker_of, read_marker
 from core.store.opening import FILE, Opened, open_data
 from core.store.reader import Reader
-from tests.core.store.made import dump, fill
+from tests.core.store.made import dump, every_kind, fill
 
-FACTS = 18  # of a made session without more lines
+FACTS = 1 + len(every_kind())  # of a made session without more lines
 
 
 def opened_and_closed(folder: Path) -> Opened:
@@ -145,7 +145,7 @@ def test_a_file_that_is_gone_is_not_made_anew(tmp_path: Path, how: str, backup: 
     path.unlink()
     if how == "empty":
         path.touch()
-    says = r"backup, journeyman-.*\.db \(18 facts in 1 sessions\)" if backup else "There is no good backup"
+    says = rf"backup, journeyman-.*\.db \({FACTS} facts in 1 sessions\)" if backup else "There is no good backup"
     for _ in range(2):
         with pytest.raises(Problem, match=says) as caught:
             open_data(tmp_path)

@@ -1,0 +1,1 @@
+"""The tools, tried in temp folders."""
