@@ -3,9 +3,11 @@
 import re
 import unicodedata
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 SECRET_NAMES = (
-    ".env", ".env.*", "*.env", ".envrc.private", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".pypirc",
+    ".env", ".env.*", "prod.env", "production.env", "staging.env", "local.env", "secrets.env",
+    ".envrc.private", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".pypirc",
     ".git-credentials", ".htpasswd", ".vault-token", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem",
     "*.key", "*.p12", "*.pfx", "*.p8", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.keychain", "*.keychain-db",
     "*.keyring", "*.gpg-key", "credentials.json", "client_secret*.json", "service-account*.json", "secrets.yml",
@@ -53,6 +55,21 @@ def is_secret(path: str) -> bool:
     return any(fnmatchcase(name, secret) for secret in SECRET_NAMES) and not any(
         fnmatchcase(name, harmless) for harmless in HARMLESS_NAMES
     )
+
+
+@lru_cache(maxsize=4096)
+def names_secret(word: str) -> bool:
+    """Does a word of a command name a secret beyond doubt? `event.key` may be a file, and mostly is none."""
+    if any(sign.isspace() for sign in word):
+        return False
+    tails = [word, *(part for part in re.split(r"[=:@,]", word) if part)]
+    return any(is_secret(tail) and not _only_by_ending(tail) for tail in tails)
+
+
+def _only_by_ending(path: str) -> bool:
+    parts = plain_parts(path)
+    strong = any(fnmatchcase(parts[-1], name) for name in SECRET_NAMES if not name.startswith("*"))
+    return not strong and not _runs_through(parts, SECRET_FOLDERS)
 
 
 def is_protected(path: str) -> bool:
