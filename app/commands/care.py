@@ -11,6 +11,7 @@ from pathlib import Path
 from app import places
 from app.commands.context import Context
 from app.commands.exits import DONE, FAILED
+from app.commands.ruling import try_rule
 from app.output import Output
 from core.domain.problems import Problem
 from core.store.backup import backups_of, newest_good, verify
@@ -30,6 +31,8 @@ class Finding:
 
 
 async def doctor(context: Context) -> int:
+    if context.typed.rule is not None:
+        return try_rule(context)
     found = list(_look(context))
     for each in found:
         if context.typed.json:
@@ -49,6 +52,11 @@ def _look(context: Context) -> Iterator[Finding]:
     yield Finding("Disk", free >= ROOM, f"{free / 2**30:.1f} GB free", "Free some space.")
     rows = context.engine.sessions()
     size = places.database(context.home).stat().st_size
+    book = context.rules.read()
+    if book.trouble:
+        yield Finding(
+            "Rules", False, f"{book.trouble.what} {book.trouble.why}", "Revoke it: journeyman rules revoke ID."
+        )
     yield Finding("Data", True, f"{context.home}: {len(rows)} sessions, {size / 2**20:.1f} MB")
 
 

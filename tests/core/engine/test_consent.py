@@ -138,7 +138,7 @@ def test_paths_and_hosts() -> None:
     assert isinstance(verdict(WRITE, kept, facts=linked), Asks)
     subdomains = rule("*.example.org", tool="fetch", subject="host")
     for host, told in (("a.example.org", Allowed), ("example.org", Asks), ("evil-example.org", Asks),
-                       ("a.example.org:8080", Asks), ("a.example.org.evil.net", Asks), 
+                       ("a.example.org:8080", Asks), ("a.example.org.evil.net", Asks),
                        ("A.EXAMPLE.ORG", Allowed)):  # fmt: skip
         assert isinstance(verdict(dataclasses.replace(FETCH, subjects=(host,)), subdomains), told), host
 
