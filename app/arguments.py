@@ -100,7 +100,6 @@ def _care(commands: "argparse._SubParsersAction[_Parser]") -> None:
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError("expected 0 or more")
-    return number
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise argparse.ArgumentTypeError("expected a whole number, 0 or more")
+    return int(text)

@@ -46,7 +46,7 @@ def _raise_other(folder: Path) -> int:
     from app.owner import ask_owner
 
     with asyncio.Runner() as runner:
-        code = runner.run(ask_owner(places.socket(folder), [], terminal()))
+        code = runner.run(ask_owner(places.socket(folder), [], folder, terminal()))
     if code is None:
         raise Problem(
             f"Another Journeyman holds the data folder {folder}.",
@@ -143,13 +143,11 @@ class Desktop(QObject):
 
     async def _start_demo(self, bridge: "Bridge") -> str:
         from app.commands.run import DEMO_TASK, demo_script, sample_folder
+        from core.domain.events import RunStarted, Text
         from core.models.catalogue import SCRIPTED
 
-        return await bridge.ask(
-            lambda engine: engine.start(
-                DEMO_TASK, sample_folder(self._folder), model=SCRIPTED, script=demo_script(), max_rounds=60
-            )
-        )
+        began = RunStarted(SCRIPTED, 60, Text(demo_script()), attended=True)
+        return await bridge.ask(lambda engine: engine.start(DEMO_TASK, sample_folder(self._folder), began))
 
     def _turn_theme(self) -> None:
         name = "light" if self._look.theme.dark else "dark"

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 from app import places
@@ -42,16 +43,17 @@ def main(typed: list[str] | None = None) -> int:
         return FAILED
 
 
-def command(words: list[str], folder: Path, out: Output) -> int:
+def command(words: list[str], home: Path, out: Output) -> int:
     """As the owner of the data folder, or through the one there is."""
-    lock = Lock(places.lock(folder))
+    folder = _here()
+    lock = Lock(places.lock(home))
     with asyncio.Runner() as runner:
         while not lock.take():
-            code = runner.run(_through_owner(words, folder, out))
+            code = runner.run(_through_owner(words, home, folder, out))
             if code is not None:
                 return code
         try:
-            return runner.run(_alone(words, folder, out))
+            return runner.run(_alone(words, home, folder, out))
         finally:
             lock.release()
 
@@ -71,27 +73,34 @@ def _restore(folder: Path, name: str, out: Output) -> int:
         lock.release()
 
 
-async def _through_owner(words: list[str], folder: Path, out: Output) -> int | None:
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise Problem("The current folder is gone.", f"{error.strerror}.", "Change to one that exists.") from error
+
+
+async def _through_owner(words: list[str], home: Path, folder: Path, out: Output) -> int | None:
     """Ask the owner; one that is just starting, or just ending, gets a moment."""
     from app.owner import ask_owner
 
     for _ in range(100):
-        code = await ask_owner(places.socket(folder), words, out)
+        code = await ask_owner(places.socket(home), words, folder, out)
         if code is not None:
             return code
         await asyncio.sleep(0.02)
-        lock = Lock(places.lock(folder))
+        lock = Lock(places.lock(home))
         if lock.take():
             lock.release()
             return None
     raise Problem(
-        f"Another Journeyman holds the data folder {folder}.",
+        f"Another Journeyman holds the data folder {home}.",
         "It does not answer.",
         "Close it, or end its process, then try again.",
     )
 
 
-async def _alone(words: list[str], folder: Path, out: Output) -> int:
+async def _alone(words: list[str], home: Path, folder: Path, out: Output) -> int:
     from app.assemble import assemble
     from app.owner import Owner, can_serve
     from app.perform import performer
@@ -100,24 +109,33 @@ async def _alone(words: list[str], folder: Path, out: Output) -> int:
     assert task is not None
     if sys.platform != "win32":
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    services = await assemble(folder, _report)
+    services = await assemble(home, partial(_report, out))
     for note in services.notes:
         out.trouble(note)
-    perform = performer(services, folder)
-    owner = Owner(places.socket(folder), perform)
+    perform = performer(services, home)
+    owner = Owner(places.socket(home), perform)
     try:
         if can_serve():
             await owner.serve()
-        return await perform(words, Path.cwd(), out)
+        code = await perform(words, folder, out)
+        if not task.cancelling() and not await owner.idle(0.5):
+            out.complain("Another command still works with this data folder; this one ends after it.")
+            await owner.idle()
+        return code
     except asyncio.CancelledError:
         return STOPPED
     finally:
+        await services.runs.close()  # first: other commands hear that their runs were interrupted, and end
+        await owner.idle(1.0)
         await owner.close()
         await services.close()
 
 
-def _report(error: BaseException) -> None:
-    """A bug of ours, met in a run that then ended as failed."""
+def _report(out: Output, error: BaseException) -> None:
+    """What went wrong in a run that then ended as failed: words for faults of the world, a trace for bugs of ours."""
     import traceback
 
-    traceback.print_exception(error)
+    if isinstance(error, Problem):
+        out.trouble(error.trouble)
+    else:
+        traceback.print_exception(error)

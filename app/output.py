@@ -20,7 +20,8 @@ class Output:
     complain: Callable[[str], None]
 
     def json(self, plain: Any) -> None:
-        self.write(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
+        """One line of ASCII, so that no terminal's or pipe's encoding can lose a sign."""
+        self.write(json.dumps(plain, separators=(",", ":")))
 
     def trouble(self, trouble: Trouble) -> None:
         """What, why, do: a line each."""
@@ -34,7 +35,7 @@ def terminal() -> Output:
 
     def printer(stream: Any) -> Callable[[str], None]:
         def write(text: str) -> None:
-            stream.write(text.encode("utf-8", "replace").decode("utf-8") + "\n")
+            stream.write(text.encode(stream.encoding, "replace").decode(stream.encoding) + "\n")
             stream.flush()
 
         return write

@@ -3,16 +3,20 @@
 import asyncio
 import json
 import os
+import socket
 import sys
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from app.commands.exits import STOPPED
 from app.output import Output
 from core.domain.problems import Problem
 
 Perform = Callable[[list[str], Path, Output], Coroutine[Any, Any, int]]
 LINE = 16 << 20
+STOP_S = 10.0  # for the owner to say that it stopped what was cut
 
 
 class Owner:
@@ -22,83 +26,166 @@ class Owner:
         self._path = path
         self._perform = perform
         self._server: asyncio.Server | None = None
-        self._busy: set[asyncio.Task[Any]] = set()
+        self._open: set[asyncio.Task[Any]] = set()
+        self._working: set[asyncio.Task[Any]] = set()
 
     async def serve(self) -> None:
         """Listen. What an owner that was killed left behind is replaced: the lock says that we are the only one."""
         self._path.unlink(missing_ok=True)
-        mask = os.umask(0o177)
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        mask = os.umask(0o177)  # without a pause: nothing else of ours makes files with it
         try:
-            self._server = await asyncio.start_unix_server(self._hear, self._path, limit=LINE)
+            listening.bind(str(self._path))
+        except OSError as error:
+            listening.close()
+            raise Problem(
+                "Other commands could not reach this Journeyman.",
+                f"The socket {self._path} cannot be made: {error.strerror}.",
+                "Choose another data folder with --home.",
+            ) from error
         finally:
             os.umask(mask)
+        self._server = await asyncio.start_unix_server(self._hear, sock=listening, limit=LINE)
+
+    async def idle(self, timeout_s: float | None = None) -> bool:
+        """Wait until no other command uses our engine; False when one still does at the end of the time."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while self._working:
+                    await asyncio.wait(self._working)
+        except TimeoutError:
+            return False
+        return True
 
     async def close(self) -> None:
         if self._server:
-            self._server.close()
-            for task in self._busy:
-                task.cancel()
-            if self._busy:
-                await asyncio.wait(self._busy)
             self._path.unlink(missing_ok=True)
+            self._server.close()
+            for task in self._open:
+                task.cancel()
+            if self._open:
+                await asyncio.wait(self._open)
 
     async def _hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._busy.add(task)
+        self._open.add(task)
         try:
-            await self._serve_one(reader, writer)
-        except (ConnectionError, ValueError):
-            return  # whoever asked is gone, or is no journeyman
+            if asked := _request(await _first_line(reader)):
+                self._working.add(task)
+                await self._serve_one(asked, reader, writer)
+                writer.close()
+                await writer.wait_closed()  # the last lines are out
+        except ConnectionError:
+            return  # whoever asked is gone
         finally:
-            self._busy.discard(task)
+            self._open.discard(task)
+            self._working.discard(task)
             writer.close()
 
-    async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked = json.loads(await reader.readline())
-
+    async def _serve_one(self, asked: "_Request", reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         def send(name: str, value: object) -> None:
             writer.write(json.dumps({name: value}).encode() + b"\n")
 
         out = Output(lambda text: send("out", text), lambda text: send("err", text))
+        send("begun", True)
         async with asyncio.TaskGroup() as tasks:
-            working = tasks.create_task(self._perform(asked["typed"], Path(asked["folder"]), out))
+            working = tasks.create_task(self._perform(asked.typed, asked.folder, out))
             leaving = tasks.create_task(_gone(reader))
             await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
                 working.cancel()  # the person pressed Ctrl+C on the other side
             await asyncio.wait({working})
             leaving.cancel()
-        if not working.cancelled():
-            send("exit", working.result())
-            await writer.drain()
+            if not working.cancelled() and working.exception() is None:
+                send("exit", working.result())
 
 
 async def _gone(reader: asyncio.StreamReader) -> None:
-    await reader.read()
+    with suppress(ConnectionError):
+        await reader.read()
 
 
-async def ask_owner(path: Path, typed: list[str], out: Output) -> int | None:
-    """Let the owner of the folder do it; None when nobody listens."""
+async def _first_line(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.readline()
+    except ValueError:  # longer than any request
+        return b""
+
+
+class _Request(NamedTuple):
+    typed: list[str]
+    folder: Path
+
+
+def _request(line: bytes) -> _Request | None:
+    """What a journeyman asked; None for anything else."""
+    try:
+        plain = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    match plain:
+        case {"typed": list(typed), "folder": str(folder)} if all(isinstance(word, str) for word in typed):
+            return _Request(typed, Path(folder))
+        case _:
+            return None
+
+
+async def ask_owner(path: Path, typed: list[str], folder: Path, out: Output) -> int | None:
+    """Let the owner of the data folder do it; None when nobody listens, or it ended before it began."""
     try:
         reader, writer = await asyncio.open_unix_connection(path, limit=LINE)
     except OSError:
         return None
+    told = _Told(out)
     try:
-        writer.write(json.dumps({"typed": typed, "folder": str(Path.cwd())}).encode() + b"\n")
-        await writer.drain()
-        while line := await reader.readline():
-            told = json.loads(line)
-            if "exit" in told:
-                return int(told["exit"])
-            (out.write if "out" in told else out.complain)(told.get("out") or told.get("err") or "")
+        writer.write(json.dumps({"typed": typed, "folder": str(folder)}).encode() + b"\n")
+        await told.follow(reader)
+    except asyncio.CancelledError:
+        writer.write_eof()  # the owner stops what we asked for, and tells us of it
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOP_S):
+                await told.follow(reader)
+        return STOPPED if told.code is None else told.code
     finally:
         writer.close()
-    raise Problem(
-        "The Journeyman that owns this data folder went away.",
-        "It ended before the command did.",
-        "Look with `journeyman sessions`, then try again.",
-    )
+    if told.code is None and told.begun:
+        raise Problem(
+            "The Journeyman that owns this data folder went away.",
+            "It ended before the command did.",
+            "Look with `journeyman sessions`, then try again.",
+        )
+    return told.code
+
+
+class _Told:
+    """What the owner has told us so far."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self.begun = False
+        self.code: int | None = None
+
+    async def follow(self, reader: asyncio.StreamReader) -> None:
+        """Print until the exit code, or until the owner is gone."""
+        while line := await _line(reader):
+            match json.loads(line):
+                case {"out": str(text)}:
+                    self._out.write(text)
+                case {"err": str(text)}:
+                    self._out.complain(text)
+                case {"exit": int(code)}:
+                    self.code = code
+                    return
+                case _:
+                    self.begun = True
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.readline()
+    except ConnectionError:
+        return b""
 
 
 def can_serve() -> bool:

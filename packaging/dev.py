@@ -20,6 +20,7 @@ python3 packaging/dev.py COMMAND
 
   run [words ...]      open Journeyman (or give it a command: run doctor)
   test [pytest words]  style, types and all tests; with words only pytest with them
+  test --servers ...   the same, also against large model servers, which are installed once
   check                style, types and the rules of the house
   bench [words ...]    measure speed
   screenshots DIR      paint every screen into DIR
@@ -70,8 +71,11 @@ def screenshots(words: list[str], system: bool) -> int:
 
 
 def test(words: list[str], system: bool) -> int:
-    """All checks and all tests; or only what the words ask pytest for."""
+    """All checks and all tests; or only what the words ask pytest for. `--servers` is ours, not pytest's."""
     prepare("dev", system)
+    if "--servers" in words:
+        os.environ["JOURNEYMAN_SERVERS"] = "1"
+        words = [word for word in words if word != "--servers"]
     headless()
     if words:
         return pytest(words)

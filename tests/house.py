@@ -18,7 +18,8 @@ SQL = re.compile(
 BROAD = {"Exception", "BaseException"}
 DOORS = {  # the functions in which a broad `except` may stand, and whose faults it catches
     ("core/engine/acts.py", "act"): "a tool's own code, told to the model",
-    ("core/engine/runs.py", "_work"): "a bug in a run, which ends that run alone",
+    ("core/engine/drafts.py", "tell"): "whoever listens to the drafts",
+    ("core/engine/runs.py", "_last_word"): "a bug in a run, which ends that run alone",
     ("core/store/journal.py", "_tell"): "whoever listens to the journal",
     ("app/engine_thread.py", "_run"): "the engine's start, told to whoever waits for it",
     ("core/store/database.py", "_write"): "the writing thread, told to whoever opens the file",

@@ -23,6 +23,7 @@ LINE_SPACING: Final = 136.0
 INDENT: Final = 20
 BOX_ABOVE: Final = 2
 BOX_BELOW: Final = 10
+BOX_PADDING: Final = 10
 HEADING_GROWTH: Final = (4, 2, 1)
 
 
@@ -117,7 +118,7 @@ class Ink:
 
     def code_frame(self, depth: int) -> QTextFrameFormat:
         made = QTextFrameFormat()
-        made.setPadding(10)  # whoever shows the document draws the box: Qt's own has square corners
+        made.setPadding(BOX_PADDING)  # whoever shows the document draws the box: Qt's own has square corners
         made.setTopMargin(BOX_ABOVE)
         made.setBottomMargin(BOX_BELOW)
         made.setLeftMargin(depth * INDENT)

@@ -5,7 +5,7 @@ from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import QUrl
+from PySide6.QtCore import QCoreApplication, QUrl
 from PySide6.QtGui import QColor, QImage, QTextCursor, QTextDocument, QTextFrame
 
 from ui.document_formats import CODE_FRAME, INDENT, Ink
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 TEXT_LIMIT: Final = 64 * 1024  # what the flow of a run shows; all of it is in the step pane
 INLINE_LIMIT: Final = 6 * 1024  # longer than any paragraph a person reads; brackets cost the square of their number
+PARAGRAPH_LIMIT: Final = 16 * 1024
+LINE_COUNT_LIMIT: Final = 2_000
 NESTING_LIMIT: Final = 20
 CELL_LIMIT: Final = 600  # each costs Qt 0.1 ms and more
 INLINE_BUDGET_S: Final = 0.06
@@ -48,20 +50,22 @@ class Flow:
         document.setIndentWidth(INDENT)
         document.setDocumentMargin(0)
 
-    def write(self, text: str) -> None:
-        """Show `text`."""
+    def write(self, text: str) -> int:
+        """Show `text`; return the place in the document from which on it may look different."""
         if text == self._text and self._kept:
-            return
-        if self._code and self._code.grow(self._text, text):
+            return self._document.characterCount() - 1
+        if self._code and (grown := self._code.grow(self._text, text)):
             self._text = text
-            return
+            return grown
         self._code = None
         if not text.startswith(self._text[: self._kept]) or not self._kept:
             self._clear()
         self._text = text
-        tail = text[self._kept :]
-        writer = _Writer(self._document, Ink.of(self._look), self._place)
+        tail, changed = text[self._kept :], self._place.position
         blocks = _blocks(tail)
+        all_at_once = QTextCursor(self._document)  # Qt lays out after each edit, so there is one
+        all_at_once.beginEditBlock()
+        writer = _Writer(self._document, Ink.of(self._look), self._place)
         for block in blocks[:-1]:
             writer.write(block)
         if len(blocks) > 1 and len(text) <= TEXT_LIMIT:
@@ -70,6 +74,8 @@ class Flow:
         if blocks:
             writer.write(blocks[-1])
             self._code = _OpenCode.of(blocks[-1], text, self._document)
+        all_at_once.endEditBlock()
+        return changed
 
     def finish(self, text: str) -> None:
         """Show the whole text: a link whose address stands at the end is known only now."""
@@ -132,18 +138,20 @@ class _OpenCode:
             return None
         return cls(token.markup, code_frames(document)[-1])
 
-    def grow(self, before: str, after: str) -> bool:
-        """Add what is new; False where it has to be parsed after all."""
+    def grow(self, before: str, after: str) -> int:
+        """Add what is new and say where; 0 where it has to be parsed after all."""
         if not after.startswith(before):
-            return False
+            return 0
         new, line = after[len(before) :], before[before.rfind("\n") + 1 :]
         plain = visible(new) == new and cut_lines(line + new) == line + new
         if self.fence[0] * 2 in line + new or not plain or len(after) > TEXT_LIMIT:
-            return False
+            return 0
         shown = before[len(before.rstrip("\n")) :] + new  # line ends are shown once something follows them
         held = len(shown) - len(shown.rstrip("\n"))
-        self.frame.lastCursorPosition().insertText(shown[: len(shown) - held])
-        return True
+        end = self.frame.lastCursorPosition()
+        place = end.position()
+        end.insertText(shown[: len(shown) - held])
+        return place
 
 
 @dataclass(slots=True)
@@ -167,8 +175,9 @@ def _parser() -> "MarkdownIt":
 
 def _blocks(text: str) -> list[_Block]:
     """The outermost blocks of bounded text."""
-    if len(text) > TEXT_LIMIT:
-        text = f"{text[:TEXT_LIMIT]}\n\n…"
+    if len(text) > TEXT_LIMIT or text.count("\n") > LINE_COUNT_LIMIT:
+        text = "\n".join(text[:TEXT_LIMIT].split("\n", LINE_COUNT_LIMIT)[:LINE_COUNT_LIMIT])
+        text += "\n\n… " + QCoreApplication.translate("markdown", "The rest is in the step's Output.")
     parser = _parser()
     tokens: list[Token] = []
     env: dict[str, Any] = {}
@@ -278,7 +287,8 @@ class _Writer:
         ink, heading = self._ink, self._heading
         base = ink.heading(heading) if heading else ink.quoted if self._quotes else ink.plain
         if not token.children:
-            self._cursor.insertText(token.content, base)
+            shown = token.content[:PARAGRAPH_LIMIT] + (" …" if len(token.content) > PARAGRAPH_LIMIT else "")
+            self._cursor.insertText(shown.replace("\n", "\u2028"), base)
             return
         marks: list[str] = []
         address = refused = ""
@@ -351,7 +361,8 @@ class _Writer:
         self._leave()
         if rows > shown:
             self._paragraph()
-            self._cursor.insertText(f"… {rows - shown} more rows", self._ink.quoted)
+            more = QCoreApplication.translate("markdown", "… {} more rows").format(rows - shown)
+            self._cursor.insertText(more, self._ink.quoted)
         return close
 
     def _leave(self) -> None:

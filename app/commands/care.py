@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app import places
 from app.commands.context import Context
@@ -16,6 +17,9 @@ from app.output import Output
 from core.domain.problems import Problem
 from core.store.backup import backups_of, newest_good, verify
 from core.store.backup import restore as put_back
+
+if TYPE_CHECKING:
+    from core.store.tables import Figures
 
 ROOM = 256 << 20
 
@@ -33,7 +37,7 @@ class Finding:
 async def doctor(context: Context) -> int:
     if context.typed.rule is not None:
         return try_rule(context)
-    found = list(_look(context))
+    found = [*_look(context), _data(context.home, await context.engine.figures())]
     for each in found:
         if context.typed.json:
             context.out.json(asdict(each))
@@ -50,14 +54,20 @@ def _look(context: Context) -> Iterator[Finding]:
     yield _qt()
     free = shutil.disk_usage(context.home).free
     yield Finding("Disk", free >= ROOM, f"{free / 2**30:.1f} GB free", "Free some space.")
-    rows = context.engine.sessions()
-    size = places.database(context.home).stat().st_size
     book = context.rules.read()
     if book.trouble:
         yield Finding(
             "Rules", False, f"{book.trouble.what} {book.trouble.why}", "Revoke it: journeyman rules revoke ID."
         )
-    yield Finding("Data", True, f"{context.home}: {len(rows)} sessions, {size / 2**20:.1f} MB")
+
+
+def _data(home: Path, found: "Figures") -> Finding:
+    rows = found.rows
+    what = f"{home}: {rows['session']:,} sessions, {rows['entry']:,} facts, {found.stored / 2**20:.1f} MB"
+    if found.largest:
+        largest = found.largest[0]
+        what += f"; the largest is {largest.id} ({largest.facts:,} facts)"
+    return Finding("Data", True, what)
 
 
 def _qt() -> Finding:

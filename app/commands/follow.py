@@ -3,7 +3,7 @@
 import asyncio
 
 from app.commands.context import Context
-from app.commands.exits import BY_STATUS, STOPPED, WAITING
+from app.commands.exits import BY_STATUS, FAILED, STOPPED, WAITING
 from app.output import plain_entry
 from core.domain.events import QuestionAsked, Replied, RunEnded, RunInterrupted
 from core.domain.problems import Problem
@@ -18,7 +18,7 @@ class Follower:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._heard: asyncio.Queue[Told] = asyncio.Queue()
+        self._heard: asyncio.Queue[Told | None] = asyncio.Queue()
         self._answers: list[str] = list(context.typed.answer)
         self._forget = context.engine.listen(self._heard.put_nowait)
 
@@ -27,20 +27,25 @@ class Follower:
 
     async def follow(self, session: str) -> int:
         """The exit code of the run that is going."""
+        self._context.engine.when_gone(session, lambda: self._heard.put_nowait(None))
         try:
-            while True:
-                told = await self._heard.get()
-                if told.entry.session != session:
-                    continue
+            return await self._until_code(session)
+        except asyncio.CancelledError:
+            if self._context.engine.going(session):
+                await self._context.engine.stop(session)
+            while not self._heard.empty():
+                if (told := self._heard.get_nowait()) and told.entry.session == session:
+                    self._print(told)
+            return STOPPED
+
+    async def _until_code(self, session: str) -> int:
+        while told := await self._heard.get():
+            if told.entry.session == session:
                 self._print(told)
                 code = await self._react(told)
                 if code is not None:
                     return code
-        except asyncio.CancelledError:
-            await self._context.engine.stop(session)
-            while not self._heard.empty():
-                self._print(self._heard.get_nowait())
-            return STOPPED
+        return FAILED  # the run is gone without a last word: its journal could not be written
 
     async def open_questions(self, session: str) -> int | None:
         """Questions that were asked before we listened."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from app.commands.context import Context
 from app.commands.exits import STOPPED
 from app.commands.follow import Follower, follow_started, read_file, session_named
+from core.domain.events import RunStarted, Text
 from core.domain.problems import Problem
 from core.models.catalogue import SCRIPTED
 
@@ -46,9 +47,8 @@ async def resume(context: Context) -> int:
 async def _begin(context: Context, task: str, folder: Path, script: str) -> int:
     follower = Follower(context)
     try:
-        session = await context.engine.start(
-            task, folder, model=SCRIPTED, script=script, max_rounds=context.typed.max_rounds
-        )
+        began = RunStarted(SCRIPTED, context.typed.max_rounds, Text(script))
+        session = await context.engine.start(task, folder, began)
         if not context.typed.json:
             context.out.write(f"Session {session} in {context.engine.session(session).folder}")
         return await follow_started(context, follower, session)

@@ -60,9 +60,15 @@ class SessionOpened:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
+    """How the run is to be done. A limit of 0 is none; `attended`: a person can be asked to extend one."""
+
     model: str
     max_rounds: int = 0
     script: Text = Text()
+    max_minutes: float = 0.0
+    max_tokens: int = 0
+    max_cost: float = 0.0
+    attended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +227,38 @@ class Tainted:
 
 
 @dataclass(frozen=True, slots=True)
+class LimitMet:
+    """A limit is near (`share` 80) or reached (100)."""
+
+    limit: str
+    used: float
+    allowed: float
+    share: int
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRaised:
+    limit: str
+    allowed: float
+
+
+@dataclass(frozen=True, slots=True)
+class Nudged:
+    """What Journeyman itself told the model, because it was stuck."""
+
+    text: Text
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPaused:
+    """Between two rounds, by the person, or because a request failed that may work later."""
+
+    why: str = ""
+    trouble: Trouble | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunInterrupted:
     """The program ended while the run was going. Each of `calls` started and may have run."""
 
@@ -240,6 +278,7 @@ class RunEnded:
     status: Literal["completed", "stopped", "limit", "failed"]
     reason: str = ""
     trouble: Trouble | None = None
+    summary: Text = Text()
 
 
 RunEvent = (
@@ -262,6 +301,10 @@ RunEvent = (
     | DecisionMade
     | ProblemReported
     | Tainted
+    | LimitMet
+    | LimitRaised
+    | Nudged
+    | RunPaused
     | RunInterrupted
     | RunResumed
     | RunEnded

@@ -1,6 +1,7 @@
 """Fold facts into the one line a person sees of a session in the list."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from core.domain.events import (
     ConsentAsked,
@@ -12,6 +13,7 @@ from core.domain.events import (
     RequestSent,
     RunEnded,
     RunInterrupted,
+    RunPaused,
     RunResumed,
     RunStarted,
     SessionOpened,
@@ -23,7 +25,7 @@ ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed"
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """`status` is waiting, running, done, failed, stopped, limit or interrupted.
+    """`status` is waiting, running, paused, done, failed, stopped, limit or interrupted.
 
     `doing` is the object of the last step and `doing_kind` its kind. `steps` are what a person counts, `rows` what is
     painted.
@@ -51,31 +53,44 @@ class SessionRow:
 
 def fold_session(row: SessionRow, entry: Entry, changed: list[Step], outline: Outline) -> SessionRow:
     """The line after `entry`, which changed these rows and left the outline so."""
-    at = max(entry.at, row.updated)
-    row = replace(row, updated=at, seq=entry.seq, runs=max(row.runs, entry.run))
-    row = replace(row, rows=outline.rows, steps=outline.numbers)
-    if changed and changed[-1].kind not in {"run", "person"}:
-        row = replace(row, doing_kind=changed[-1].kind, doing=changed[-1].object)
+    doing = changed[-1] if changed and changed[-1].kind not in {"run", "person"} else None
+    return replace(
+        row,
+        updated=max(entry.at, row.updated),
+        seq=entry.seq,
+        runs=max(row.runs, entry.run),
+        rows=outline.rows,
+        steps=outline.numbers,
+        doing_kind=doing.kind if doing else row.doing_kind,
+        doing=doing.object if doing else row.doing,
+        **_changes(row, entry),
+    )
+
+
+def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
+    """The fields that this kind of fact changes."""
     match entry.event:
         case SessionOpened(workspace=workspace, title=title):
-            return replace(row, folder=workspace, title=line(title), opened=entry.at)
+            return {"folder": workspace, "title": line(title), "opened": entry.at}
         case RunStarted(model=model, max_rounds=limit):
-            return replace(row, status="running", model=model, max_rounds=limit, rounds=0, waiting=0)
+            return {"status": "running", "model": model, "max_rounds": limit, "rounds": 0, "waiting": 0}
         case RequestSent(round=number):
-            return replace(row, rounds=number)
+            return {"rounds": number}
         case Replied(usage=usage):
-            return replace(row, tokens=row.tokens + usage.input + usage.output)
+            return {"tokens": row.tokens + usage.input + usage.output}
         case QuestionAsked() | ConsentAsked():
-            return replace(row, status="waiting", waiting=row.waiting + 1)
+            return {"status": "waiting", "waiting": row.waiting + 1}
         case QuestionAnswered() | ConsentGiven():
             left = max(0, row.waiting - 1)
             going_on = row.status == "waiting" and not left
-            return replace(row, status="running" if going_on else row.status, waiting=left)
+            return {"status": "running" if going_on else row.status, "waiting": left}
         case RunInterrupted(calls=calls):
-            return replace(row, status="waiting" if row.waiting and not calls else "interrupted")
+            return {"status": "waiting" if row.waiting and not calls else "interrupted"}
+        case RunPaused():
+            return {"status": "paused"}
         case RunResumed():
-            return replace(row, status="waiting" if row.waiting else "running")
+            return {"status": "waiting" if row.waiting else "running"}
         case RunEnded(status=status):
-            return replace(row, status=ENDINGS[status], waiting=0)
+            return {"status": ENDINGS[status], "waiting": 0}
         case _:
-            return row
+            return {}

@@ -17,6 +17,9 @@ from core.domain.events import (
     DecisionMade,
     Entry,
     FileChanged,
+    LimitMet,
+    LimitRaised,
+    Nudged,
     PersonSpoke,
     ProblemReported,
     QuestionAnswered,
@@ -27,6 +30,7 @@ from core.domain.events import (
     Retried,
     RunEnded,
     RunInterrupted,
+    RunPaused,
     RunResumed,
     RunStarted,
     SessionOpened,
@@ -37,7 +41,7 @@ from core.domain.events import (
 from core.domain.question import spoken
 
 OBJECT_LIMIT = 300
-OPEN = frozenset({"running", "waiting", "unknown", "interrupted"})
+OPEN = frozenset({"running", "waiting", "unknown", "interrupted", "paused"})
 
 VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -60,6 +64,8 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "question": ("Asks you", "You answered"),
         "consent": ("Asks to", "You decided"),
         "interrupted": ("Interrupted", "Interrupted"),
+        "paused": ("Paused", "Paused"),
+        "notice": ("Notice", "Notice"),
         "end": ("Ended", "Ended"),
     }
 )
@@ -152,6 +158,16 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.mark(call, outside=1)
         case CallAllowed() | DecisionMade() | ProblemReported():
             pass  # said by the row of their call
+        case LimitMet(limit=limit, used=used, allowed=allowed):
+            changed.add("notice", "done", object=line(f"{used:g} of {allowed:g} {limit}"))
+        case LimitRaised(limit=limit, allowed=allowed):
+            changed.add("notice", "done", object=line(f"{limit}: up to {allowed:g}"))
+        case Nudged(why=why):
+            changed.add("notice", "done", object=line(why))
+        case RunPaused(why=why):
+            changed.close("request", "stopped")
+            changed.turn("run", "paused")
+            changed.open("paused", key="paused", object=line(why), status="paused")
         case RunInterrupted(why=why, calls=calls):
             _interrupt(why, calls, changed)
         case RunResumed(settled=settled):
@@ -185,6 +201,7 @@ def _interrupt(why: str, calls: tuple[str, ...], changed: "_Pen") -> None:
 
 def _resume(settled: str, changed: "_Pen") -> None:
     changed.close("interrupted", "done")
+    changed.close("paused", "done")
     changed.turn("run", "running")
     if settled == "skip":
         for step in tuple(changed.outline.open.values()):
@@ -286,19 +303,17 @@ class _Pen:
         )
         return True
 
-    def mark(self, key: str, **amounts: int) -> None:
+    def mark(self, key: str, *, tokens: int = 0, **amounts: int) -> None:
         """Add to the figures of an open row."""
         if step := self.outline.open.get(key):
             marks = dict(step.marks)
             for name, amount in amounts.items():
                 marks[name] = marks.get(name, 0) + amount
-            self._put(replace(step, marks=marks, last=self.entry.seq))
+            self._put(replace(step, marks=marks, tokens=step.tokens + tokens, last=self.entry.seq))
 
     def count(self, *, tokens: int = 0, **amounts: int) -> None:
         """Add to the totals of the run, in its header row."""
-        if header := self.outline.open.get("run"):
-            self._put(replace(header, tokens=header.tokens + tokens))
-            self.mark("run", **amounts)
+        self.mark("run", tokens=tokens, **amounts)
 
     def _put(self, step: Step) -> None:
         self._changed[step.row] = step

@@ -3,23 +3,32 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from core.domain.clock import SECOND
 from core.domain.events import (
     Call,
     CallRefused,
     CallStarted,
     Entry,
+    LimitMet,
+    LimitRaised,
+    Nudged,
     PersonSpoke,
     QuestionAnswered,
+    QuestionAsked,
     Replied,
     RequestSent,
     Retried,
     RunEnded,
+    RunInterrupted,
+    RunResumed,
     RunStarted,
     Text,
     ToolReturned,
 )
 from core.domain.messages import Message
-from core.domain.question import spoken
+from core.domain.question import Answer, spoken
+from core.engine.limits import FIELDS
+from core.engine.repeats import Repeats
 
 NOT_RUN = Text("[This call was not run: the run ended before it.]")
 
@@ -32,6 +41,10 @@ class Conversation:
         pending: calls of the last reply that have no result yet, in order.
         started: those of them that may have had an effect already, with what they act on.
         waiting: words of the person that the model has not been sent.
+        questions: what was asked in this run: the answer, or None while it is open.
+        spent: what this run used of its limits; `allowed` what it may use, `noticed` the limits that were told of.
+        repeats: equal results in a row.
+        seq: the last entry that was heard; none is heard twice.
         rounds: replies of this run; `turn` also counts the requests that failed.
         done: the last reply asked for nothing.
         start: how the run was started.
@@ -41,19 +54,30 @@ class Conversation:
     pending: dict[str, Call] = field(default_factory=dict)
     started: dict[str, str] = field(default_factory=dict)
     waiting: list[Message] = field(default_factory=list)
+    questions: dict[str, Answer | None] = field(default_factory=dict)
+    spent: dict[str, float] = field(default_factory=dict)
+    allowed: dict[str, float] = field(default_factory=dict)
+    noticed: set[str] = field(default_factory=set)
+    repeats: Repeats = field(default_factory=Repeats)
+    at: int = 0
+    seq: int = 0
     rounds: int = 0
     turn: int = 0
     done: bool = False
     total_rounds: int = 0
     start: RunStarted | None = None
+    run: int = 0
 
     def hear(self, entry: Entry) -> None:
         """Bring the conversation up to `entry`."""
+        if entry.seq <= self.seq:
+            return
+        self.seq = entry.seq
+        self._count(entry)
+        self.run = entry.run
         match entry.event:
             case RunStarted():
-                self.start = entry.event
-                self.rounds = self.turn = 0
-                self.done = False
+                self._begin(entry.event)
             case PersonSpoke(text=text, attachments=attachments):
                 self.waiting.append(Message("user", text, attachments=attachments))
             case RequestSent():
@@ -62,26 +86,64 @@ class Conversation:
             case Replied(text=text, calls=calls, reasoning=reasoning, carry=carry):
                 self.messages.append(Message("assistant", text, calls, reasoning=reasoning, carry=carry))
                 self.pending = {call.id: call for call in calls}
+                for call in calls:
+                    self.repeats.call(call.id, call.tool, call.arguments.head)
                 self.rounds += 1
                 self.total_rounds += 1
                 self.turn += 1
                 self.done = not calls
             case Retried():
                 self.turn += 1
-            case CallStarted(call_id=call, object=what):
-                self.started[call] = what
-            case ToolReturned(call_id=call, output=output, failed=failed):
-                self._settle(call, output, failed)
-            case CallRefused(call_id=call, reason=reason):
-                self._settle(call, reason, failed=True)
-            case QuestionAnswered(call_id=call, answer=answer):
-                self._settle(call, Text(spoken(answer)))
+            case CallStarted(call_id=name, object=what):
+                self.started[name] = what
+            case ToolReturned(call_id=name, output=output, failed=failed):
+                self.repeats.result(name, output.blob or output.head, failed)
+                self._settle(name, output, failed)
+            case CallRefused(call_id=name, reason=reason):
+                self.repeats.result(name, reason.head, True)
+                self._settle(name, reason, failed=True)
+            case QuestionAsked(question=question):
+                self.questions[question.id] = None
+            case QuestionAnswered(question_id=question_id, call_id=name, answer=answer):
+                self.questions[question_id] = answer
+                self._settle(name, Text(spoken(answer)))
+            case LimitMet(limit=limit):
+                self.noticed.add(limit)
+            case LimitRaised(limit=limit, allowed=allowed):
+                self.allowed[limit] = allowed
+                self.noticed.discard(limit)
+            case Nudged(text=text):
+                self.waiting.append(Message("user", text))
             case RunEnded():
-                for call in tuple(self.pending):
-                    self._settle(call, NOT_RUN, failed=True)
+                for name in tuple(self.pending):
+                    self._settle(name, NOT_RUN, failed=True)
                 self.done = True
             case _:
                 pass
+
+    def doubted(self) -> dict[str, str]:
+        """The calls that started and did not return: id → what a person sees of them."""
+        return {call: self.started[call] for call in self.pending if call in self.started}
+
+    def _begin(self, start: RunStarted) -> None:
+        self.start = start
+        self.rounds = self.turn = 0
+        self.done = False
+        self.questions = {}
+        self.spent = {}
+        self.noticed = set()
+        self.repeats = Repeats()
+        self.allowed = {limit: float(getattr(start, name)) for limit, name in FIELDS.items()}
+
+    def _count(self, entry: Entry) -> None:
+        """What the run used. The time a person took is the person's, and so is the time Journeyman was closed."""
+        event = entry.event
+        if not isinstance(event, QuestionAnswered | RunResumed | RunStarted | RunInterrupted):
+            self.spent["minutes"] = self.spent.get("minutes", 0.0) + max(0, entry.at - self.at) / (60 * SECOND)
+        self.at = entry.at
+        if isinstance(event, Replied):
+            self.spent["rounds"] = self.spent.get("rounds", 0.0) + 1
+            self.spent["tokens"] = self.spent.get("tokens", 0.0) + event.usage.input + event.usage.output
 
     def _settle(self, call: str, output: Text, failed: bool = False) -> None:
         """A call has its one result."""

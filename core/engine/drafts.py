@@ -1,5 +1,6 @@
 """The replies being streamed: told to whoever listens, never stored."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -23,4 +24,8 @@ class Drafts:
 
     def tell(self, draft: Draft) -> None:
         for listener in self._listeners:
-            listener(draft)
+            try:
+                listener(draft)
+            except Exception as error:  # a listener's bug must not end the run it listens to
+                context = {"message": "A listener of the drafts failed.", "exception": error}
+                asyncio.get_running_loop().call_exception_handler(context)

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from core.domain.events import Entry, Text
+from core.domain.events import Entry, RunStarted, SessionOpened, Text
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
@@ -18,6 +19,9 @@ from core.store.reader import Reader
 from core.store.search import Hit
 from core.workspace.paths import workspace
 
+if TYPE_CHECKING:
+    from core.store.tables import Figures
+
 
 class Engine:
     """Lives on one loop; every method is called there."""
@@ -29,18 +33,18 @@ class Engine:
         self._runs = runs
         self._drafts = drafts
 
-    async def start(self, task: str, folder: Path, *, model: str, script: str = "", max_rounds: int = 60) -> str:
-        """Open a session and begin its first run; the session's id."""
+    async def start(self, task: str, folder: Path, began: RunStarted) -> str:
+        """Open a session and begin its first run as `began` says; the session's id."""
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
         place = workspace(folder)
-        self._runs.check(model, script)
-        session = await self._journal.open(str(place), line(task))
-        await self._runs.start(session, task, model, script, max_rounds)
-        return session
+        return await self._runs.open(SessionOpened("", str(place), line(task)), task, began)
 
-    async def say(self, session: str, text: str) -> None:
-        await self._runs.say(session, text)
+    async def say(self, session: str, text: str, *, now: bool = False) -> None:
+        await self._runs.say(session, text, now=now)
+
+    async def pause(self, session: str) -> None:
+        await self._runs.pause(session)
 
     async def stop(self, session: str) -> None:
         await self._runs.stop(session)
@@ -62,6 +66,10 @@ class Engine:
     async def wait(self, session: str) -> None:
         """Until nothing of the session is going."""
         await self._runs.wait(session)
+
+    def when_gone(self, session: str, call: Callable[[], None]) -> None:
+        """Call once nothing of the session is going, after everything of it was told."""
+        self._runs.when_gone(session, call)
 
     def going(self, session: str) -> bool:
         return self._runs.going(session)
@@ -118,6 +126,12 @@ class Engine:
         """Once a day of use."""
         if self._opened.database:
             await asyncio.to_thread(back_up_daily, self._opened.path)
+
+    async def figures(self) -> "Figures":
+        """What the file holds, counted beside the runs."""
+        from core.store.tables import figures  # SQLModel is heavy, and only the doctor counts
+
+        return await asyncio.to_thread(figures, self._opened.path)
 
     async def compact(self) -> Compacted:
         """The file as small as it can be; nothing is written meanwhile."""

@@ -1,22 +1,17 @@
 """Work one run to its end. All that is known is in the journal, so going on after a crash is the same as starting."""
 
 import asyncio
-from dataclasses import dataclass
-from pathlib import Path
 
 from core.domain.events import (
     Call,
     CallRefused,
     CallStarted,
-    Entry,
-    QuestionAnswered,
-    QuestionAsked,
     Replied,
     ReplyCut,
     RequestSent,
     Retried,
     RunEnded,
-    RunEvent,
+    RunPaused,
     Text,
     ToolReturned,
     Usage,
@@ -24,50 +19,43 @@ from core.domain.events import (
 from core.domain.ids import call_id, question_id
 from core.domain.problems import Problem
 from core.engine.acts import act
-from core.engine.conversation import Conversation
-from core.engine.drafts import Draft, Drafts
-from core.models.model import Asked, Fault, Model, Request
+from core.engine.drafts import Draft
+from core.engine.guards import check_limits, check_repeats
+from core.engine.work import Work
+from core.models.model import Asked, Fault, Request
 from core.models.retry import wait_s
-from core.store.journal import Journal
-from core.store.reader import Reader
-from core.store.told import Told
-from core.tools.ask import AskUser, question
+from core.tools.ask import question
 from core.tools.catalogue import ASK, TOOLS, read_arguments
 
 
-@dataclass(slots=True)
-class Work:
-    """What a run works with. `talk` is the conversation so far, folded from the journal."""
-
-    session: str
-    workspace: Path
-    model_name: str
-    model: Model
-    max_rounds: int
-    talk: Conversation
-    journal: Journal
-    reader: Reader
-    drafts: Drafts
-
-    async def record(self, *events: RunEvent, blobs: dict[str, bytes] | None = None) -> Entry:
-        """Make facts durable; the conversation hears of them by the listener of the run."""
-        return await self.journal.append(self.session, *events, blobs=blobs)
-
-
-async def work(run: Work) -> RunEnded:
+async def work(run: Work) -> RunEnded | RunPaused:
     """Round after round: results first, then the next reply, until nothing is asked any more."""
     talk = run.talk
     while True:
-        for call in tuple(talk.pending.values()):
-            await perform(run, call)
+        await give_results(run)
         if talk.done and not talk.waiting:
             return RunEnded("completed")
-        if run.max_rounds and talk.rounds >= run.max_rounds:
-            return RunEnded("limit", f"{talk.rounds} rounds, the limit of this run")
+        if run.pausing:
+            return RunPaused("paused by you")
+        if ended := await check_repeats(run) or await check_limits(run):
+            return ended
         try:
             await next_reply(run)
         except Fault as fault:
-            return RunEnded("failed", fault.trouble.what, fault.trouble)
+            if run.attended and fault.again:
+                return RunPaused(fault.trouble.what, fault.trouble)
+            return RunEnded("failed", fault.trouble.what, fault.trouble, Text(run.said()))
+
+
+async def give_results(run: Work) -> None:
+    """Every call of the last reply gets its one result: neighbours that only read at once, the others in order."""
+    while run.talk.pending:
+        calls = list(run.talk.pending.values())
+        together = next((place for place, call in enumerate(calls) if not _only_reads(call)), len(calls))
+        acts = [perform(run, call) for call in calls[: max(1, together)]]
+        for end in await asyncio.gather(*acts, return_exceptions=True):
+            if end is not None:
+                raise end
 
 
 async def next_reply(run: Work) -> None:
@@ -76,7 +64,7 @@ async def next_reply(run: Work) -> None:
     while True:
         await run.record(RequestSent(run.model_name, run.talk.rounds + 1))
         try:
-            return await stream(run)
+            return await read_reply(run)
         except Fault as fault:
             wait = wait_s(fault, attempt)
             if wait is None:
@@ -86,6 +74,17 @@ async def next_reply(run: Work) -> None:
         attempt += 1
 
 
+async def read_reply(run: Work) -> None:
+    """Words sent now end the reading, and nothing else: the next request carries them."""
+    try:
+        async with asyncio.timeout(None) as run.reading:
+            await stream(run)
+    except TimeoutError:
+        return
+    finally:
+        run.reading = None
+
+
 async def stream(run: Work) -> None:
     """Tell the reply as it comes; record it when it is whole, or what came of it."""
     text: list[str] = []
@@ -93,7 +92,7 @@ async def stream(run: Work) -> None:
     calls: list[Asked] = []
     usage, stop, carry = Usage(), "", ""
     try:
-        async for delta in run.model.stream(Request(run.talk.messages, run.talk.turn)):
+        async for delta in run.model.stream(Request(run.talk.messages, run.talk.turn, whole=run.whole)):
             text.append(delta.text)
             reasoning.append(delta.reasoning)
             calls += delta.calls
@@ -115,14 +114,13 @@ async def stream(run: Work) -> None:
 
 async def perform(run: Work, call: Call) -> None:
     """Give a call its result: by asking, by acting, or by saying why not."""
-    arguments = run.reader.blob(call.arguments.blob).decode() if call.arguments.blob else call.arguments.head
     try:
-        parameters = read_arguments(call.tool, arguments)
+        parameters = read_arguments(call.tool, run.whole(call.arguments))
     except Problem as problem:
         await run.record(CallRefused(call.id, call.tool, Text(str(problem))))
         return
     if call.tool == ASK:
-        await ask(run, call, parameters)
+        await run.ask(question(parameters, question_id(run.session, call.id)), call.id)
         return
     tool = TOOLS[call.tool]
     try:
@@ -134,20 +132,6 @@ async def perform(run: Work, call: Call) -> None:
     await run.record(*events, blobs=blobs)
 
 
-async def ask(run: Work, call: Call, parameters: AskUser) -> None:
-    """Ask unless asked already, then wait until the answer is in the journal, whoever wrote it."""
-    name = question_id(run.session, call.id)
-    answered = asyncio.get_running_loop().create_future()
-
-    def hear(told: Told) -> None:
-        event = told.entry.event
-        if isinstance(event, QuestionAnswered) and event.question_id == name and not answered.done():
-            answered.set_result(None)
-
-    forget = run.journal.listen(hear)
-    try:
-        if run.reader.asked(name) is None:
-            await run.record(QuestionAsked(question(parameters, name), call.id))
-        await answered
-    finally:
-        forget()
+def _only_reads(call: Call) -> bool:
+    tool = TOOLS.get(call.tool)
+    return tool is None or tool.touches in {"nothing", "reads"}

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
+from weakref import WeakValueDictionary
 
 from core.domain.events import (
     PersonSpoke,
@@ -12,24 +14,33 @@ from core.domain.events import (
     RunEnded,
     RunEvent,
     RunInterrupted,
+    RunPaused,
     RunResumed,
     RunStarted,
+    SessionOpened,
     Text,
     ToolReturned,
 )
+from core.domain.ids import session_id
 from core.domain.problems import Problem, Trouble
 from core.domain.question import Answer
 from core.domain.sessions import SessionRow
 from core.engine.conversation import Conversation
 from core.engine.drafts import Drafts
-from core.engine.loop import Work, work
+from core.engine.loop import work
+from core.engine.work import Work
 from core.models.catalogue import model_for
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
 
 Settle = Literal["", "again", "skip", "end"]  # what to do with calls that may have run
+GOES_ON = frozenset({"running", "waiting", "interrupted", "paused"})
+STOPPED = "stopped by you"
 SKIPPED = Text("[Journeyman ended while this call ran, so it may have had its effect. It was not run again.]")
+
+
+LastWord = RunEnded | RunPaused | RunInterrupted
 
 
 @dataclass(slots=True)
@@ -55,6 +66,8 @@ class Runs:
         self._report = report
         self._live: dict[str, _Live] = {}
         self._answering: set[str] = set()
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._closing = False
         self._forget = journal.listen(self._hear)
 
     def going(self, session: str) -> bool:
@@ -66,38 +79,63 @@ class Runs:
             if row.status == "running" and not self.going(row.id):
                 await self._interrupt(row.id, "Journeyman ended while the run was going.")
 
-    async def start(self, session: str, task: str, model: str, script: str, max_rounds: int) -> None:
+    async def open(self, opened: SessionOpened, task: str, began: RunStarted) -> str:
+        """Open a session together with its first run: a crash leaves both or none. The session's id."""
+        self.check(began)
+        name = session_id()
+        async with self._turn(name):
+            self._refuse_closing()
+            await self._journal.append(name, replace(opened, session_id=name), PersonSpoke(Text(task)), began)
+            await self._go(name)
+        return name
+
+    async def start(self, session: str, task: str, began: RunStarted) -> None:
         """Begin a run of a session with a message of the person."""
-        row = self._row(session)
-        self._refuse_going(row)
-        self.check(model, script)
-        await self._journal.append(session, PersonSpoke(Text(task)), RunStarted(model, max_rounds, Text(script)))
-        await self._go(session)
+        self.check(began)
+        async with self._turn(session):
+            await self._begin(session, PersonSpoke(Text(task)), began)
 
-    def check(self, model: str, script: str) -> None:
+    def check(self, began: RunStarted) -> None:
         """What is wrong with a model or its script is said before anything is written."""
-        model_for(model, script)
+        model_for(began.model, self._whole(began.script))
 
-    async def say(self, session: str, text: str) -> None:
-        """A message: heard after this round where a run is going, else the start of the next run."""
-        if self.going(session):
-            await self._journal.append(session, PersonSpoke(Text(text)))
-            return
-        started = _start_of(await self._talk(session))
-        await self.start(session, text, started.model, self._whole(started.script), started.max_rounds)
+    async def say(self, session: str, text: str, *, now: bool = False) -> None:
+        """A message: heard after this round where a run is going, else the start of the next run.
+
+        With `now` the reply in progress is cut for it.
+        """
+        async with self._turn(session):
+            self._row(session)
+            words = PersonSpoke(Text(text))
+            if live := self._live.get(session):
+                await self._journal.append(session, words)
+                if now:
+                    live.work.cut()
+                if not self.going(session):  # the run ended meanwhile, without having heard it
+                    await self._begin(session, _start_of(await self._talk(session)))
+            else:
+                await self._begin(session, words, _start_of(await self._talk(session)))
+
+    async def pause(self, session: str) -> None:
+        """After this round."""
+        async with self._turn(session):
+            live = self._live.get(session)
+            if live is None:
+                raise Problem("This run is not going.", f"It is {self._row(session).status}.", "")
+            live.work.pausing = True
 
     async def stop(self, session: str) -> None:
         """Cut the model call, kill the process group, end the run."""
-        live = self._live.get(session)
-        if live is None:
+        async with self._turn(session):
+            if live := self._live.get(session):
+                live.stopping = True
+                live.task.cancel()
+                await asyncio.wait({live.task})
+                return
             row = self._row(session)
-            if row.status not in {"running", "waiting", "interrupted"}:
+            if row.status not in GOES_ON:
                 raise Problem("This run is not going.", f"It is {row.status}.", "")
-            await self._journal.append(session, RunEnded("stopped", "stopped by you"))
-            return
-        live.stopping = True
-        live.task.cancel()
-        await asyncio.wait({live.task})
+            await self._journal.append(session, RunEnded("stopped", STOPPED))
 
     async def answer(self, question: str, answer: Answer) -> str:
         """Make an answer a fact, once; the session it belongs to."""
@@ -118,35 +156,49 @@ class Runs:
 
     async def resume(self, session: str, settle: Settle = "") -> None:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
-        row = self._row(session)
-        self._refuse_going(row)
-        if row.status not in {"running", "waiting", "interrupted"}:
-            raise Problem("There is nothing to resume.", f"This run is {row.status}.", "Start another with a message.")
-        doubted = await self.doubted(session)
-        if doubted and not settle:
-            raise Doubt(session, tuple(doubted.values()))
-        if row.status == "interrupted" or doubted:
-            events: list[RunEvent] = [RunResumed(settle if doubted else "")]
+        async with self._turn(session):
+            row = self._row(session)
+            self._refuse_going(row)
+            self._refuse_closing()
+            if row.status not in GOES_ON:
+                why = f"This run is {row.status}."
+                raise Problem("There is nothing to resume.", why, "Start another with a message.")
+            doubted = await self.doubted(session)
+            if doubted and not settle:
+                raise Doubt(session, tuple(doubted.values()))
+            events: list[RunEvent] = []
+            if row.status in {"interrupted", "paused"} or doubted:
+                events.append(RunResumed(settle if doubted else ""))
             if settle == "skip":
                 events += [ToolReturned(call, SKIPPED, failed=True) for call in doubted]
-            await self._journal.append(session, *events)
-        if settle == "end":
-            await self._journal.append(session, RunEnded("stopped", "ended by you"))
-        else:
-            await self._go(session)
+            if settle == "end":
+                events.append(RunEnded("stopped", "ended by you"))
+            if events:
+                await self._journal.append(session, *events)
+            if settle != "end":
+                await self._go(session)
 
     async def doubted(self, session: str) -> dict[str, str]:
         """The calls that started and did not return: id → what a person sees of them."""
-        talk = await self._talk(session)
-        return {call: talk.started[call] for call in talk.pending if call in talk.started}
+        return (await self._talk(session)).doubted()
 
     async def wait(self, session: str) -> None:
         """Until the run has ended, or nothing of it is going."""
         if live := self._live.get(session):
             await asyncio.wait({live.task})
 
+    def when_gone(self, session: str, call: Callable[[], None]) -> None:
+        """Call once nothing of the session is going; at once when that is so."""
+        if live := self._live.get(session):
+            live.task.add_done_callback(lambda _: call())
+        else:
+            call()
+
     async def close(self) -> None:
         """Cut every run; those that were not waiting for a person are marked as interrupted."""
+        if self._closing:
+            return
+        self._closing = True
         tasks = [live.task for live in self._live.values()]
         for task in tasks:
             task.cancel()
@@ -154,49 +206,79 @@ class Runs:
             await asyncio.wait(tasks)
         self._forget()
 
+    async def _begin(self, session: str, *facts: RunEvent) -> None:
+        self._refuse_going(self._row(session))
+        self._refuse_closing()
+        await self._journal.append(session, *facts)
+        await self._go(session)
+
     async def _go(self, session: str) -> None:
         row = self._row(session)
         talk = await self._talk(session)
         started = _start_of(talk)
+        model = model_for(started.model, self._whole(started.script))
+        # What became a fact meanwhile. So few entries are read without a pause, so from here on `_hear` misses none.
+        async for entry in self._journal.read(session, talk.seq):
+            talk.hear(entry)
         work = Work(
             session=session,
             workspace=Path(row.folder),
             model_name=started.model,
-            model=model_for(started.model, self._whole(started.script)),
-            max_rounds=started.max_rounds,
+            model=model,
+            attended=started.attended,
             talk=talk,
             journal=self._journal,
             reader=self._reader,
             drafts=self._drafts,
         )
-        self._refuse_going(row)
         self._live[session] = _Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
 
     async def _work(self, run: Work) -> None:
-        """The end of a run is a fact, whatever it was."""
+        """The end of a run is a fact, whatever it was. Words that came too late for it begin the next."""
+        live = self._live[run.session]
+        begun: tuple[RunEvent, ...] = ()
         try:
-            try:
-                ended = await work(run)
-            except asyncio.CancelledError:
-                await self._cut(run.session)
-                return
-            except Problem as problem:
-                ended = RunEnded("failed", problem.trouble.what, problem.trouble)
-            except Exception as error:  # a bug: the run ends, the program and the other runs go on
-                self._report(error)
-                trouble = Trouble("Journeyman made a mistake.", f"{type(error).__name__}: {error}")
-                ended = RunEnded("failed", trouble.what, trouble)
-            await self._journal.append(run.session, ended)
+            while True:
+                last = await self._last_word(live, begun)
+                if last is None:
+                    return
+                await self._write_down(run.session, last)
+                heard_all = not run.talk.waiting or getattr(last, "status", "") != "completed"
+                if heard_all or live.stopping or self._closing:
+                    return
+                begun = (_start_of(run.talk),)
         except Problem as problem:  # the journal itself fails: told, and found as interrupted at the next start
             self._report(problem)
         finally:
             self._live.pop(run.session, None)
 
-    async def _cut(self, session: str) -> None:
-        if self._live[session].stopping:
-            await self._journal.append(session, RunEnded("stopped", "stopped by you"))
-        elif self._row(session).status != "waiting":
-            await self._interrupt(session, "Journeyman was closed.")
+    async def _last_word(self, live: "_Live", begun: tuple[RunEvent, ...]) -> LastWord | None:
+        """Work a run to its end; None where it waits for a person and needs no last word."""
+        run = live.work
+        try:
+            if begun:
+                await run.record(*begun)
+            return await work(run)
+        except asyncio.CancelledError:
+            if live.stopping:
+                return RunEnded("stopped", STOPPED)
+            if self._row(run.session).status == "waiting":
+                return None
+            return RunInterrupted("Journeyman was closed.", tuple(run.talk.doubted()))
+        except Problem as problem:
+            return RunEnded("failed", problem.trouble.what, problem.trouble)
+        except Exception as error:  # a bug: the run ends, the program and the other runs go on
+            self._report(error)
+            trouble = Trouble("Journeyman made a mistake.", f"{type(error).__name__}: {error}")
+            return RunEnded("failed", trouble.what, trouble)
+
+    async def _write_down(self, session: str, last: RunEvent) -> None:
+        """Durable before the run is gone: a stop that comes now waits for it."""
+        writing = asyncio.create_task(self._journal.append(session, last), name=f"end of {session}")
+        while not writing.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait({writing})
+        writing.result()
 
     async def _interrupt(self, session: str, why: str) -> None:
         await self._journal.append(session, RunInterrupted(why, tuple(await self.doubted(session))))
@@ -212,6 +294,14 @@ class Runs:
         if row is None:
             raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
         return row
+
+    def _turn(self, session: str) -> asyncio.Lock:
+        """One person's wish after the other: a stop must not fall between a start and its run."""
+        return self._turns.setdefault(session, asyncio.Lock())
+
+    def _refuse_closing(self) -> None:
+        if self._closing:
+            raise Problem("Journeyman is closing.", "", "Start it again, then go on.")
 
     def _refuse_going(self, row: SessionRow) -> None:
         if self.going(row.id):

@@ -59,7 +59,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a reply: words, thoughts, calls that are whole, what it cost, and at its end why it ended."""
+    """A piece of a reply: words, thoughts, calls that are whole, what it cost, and at its end why it ended.
+
+    `carry` is JSON that the same server wants back unread. `note` is what a person should know of how it was read.
+    """
 
     text: str = ""
     reasoning: str = ""
@@ -67,6 +70,7 @@ class Delta:
     usage: Usage | None = None
     stop: str = ""
     carry: str = ""
+    note: str = ""
 
 
 class Model(Protocol):
@@ -76,9 +80,15 @@ class Model(Protocol):
 
 
 class Fault(Problem):
-    """A request failed. `again`: the same request may succeed later, in `after_s` seconds at the soonest."""
+    """A request failed. `again`: the same request may succeed later, in `after_s` seconds at the soonest.
 
-    def __init__(self, what: str, why: str = "", do: str = "", *, again: bool = True, after_s: float = 0.0) -> None:
+    `kind` is one word for the programs that react to it; `core/models/faults.py` lists them.
+    """
+
+    def __init__(
+        self, what: str, why: str = "", do: str = "", *, again: bool = True, after_s: float = 0.0, kind: str = ""
+    ) -> None:
         super().__init__(what, why, do)
+        self.kind = kind
         self.again = again
         self.after_s = after_s

@@ -8,6 +8,7 @@ from typing import Any
 from core.domain.problems import Problem
 
 FAULTS = frozenset({"rate_limited", "server_error", "cut", "silence"})
+MOST = 10**12  # of anything that is counted
 THEN = frozenset({"end", "repeat_last", "loop"})
 
 
@@ -56,15 +57,21 @@ def read_script(text: str) -> Script:
     try:
         plain = json.loads(text)
     except ValueError as error:
-        raise _wrong(str(error)) from error
+        raise _wrong(f"{error}.") from error
+    except RecursionError as error:
+        raise _wrong("It is nested too deeply.") from error
     _expect(isinstance(plain, dict), "the script", 'an object with "replies"')
     _only(plain, {"replies", "then", "window", "roles"}, "the script")
     then = plain.get("then", "end")
-    _expect(then in THEN, "then", " or ".join(sorted(THEN)))
+    _expect(isinstance(then, str) and then in THEN, "then", " or ".join(sorted(THEN)))
     roles = plain.get("roles", {})
     _expect(isinstance(roles, dict), "roles", "an object")
     window = plain.get("window", 128_000)
-    _expect(isinstance(window, int) and window > 0, "window", "a positive whole number")
+    _expect(
+        isinstance(window, int) and not isinstance(window, bool) and 0 < window <= MOST,
+        "window",
+        f"a whole number from 1 to {MOST:,}",
+    )
     read = {name: _lines(lines, f"roles.{name}") for name, lines in roles.items()}
     return Script(_lines(plain.get("replies", []), "replies"), then, window, read)
 
@@ -80,8 +87,9 @@ def _line(plain: Any, where: str) -> Line:
     _only(plain, known | {"fault", "after_chars", "seconds", "retry_after_s"}, where)
     usage = plain.get("usage", {})
     _expect(isinstance(usage, dict), f"{where}.usage", "an object")
+    _only(usage, {"input", "output"}, f"{where}.usage")
     fault = plain.get("fault", "")
-    _expect(not fault or fault in FAULTS, f"{where}.fault", " or ".join(sorted(FAULTS)))
+    _expect(isinstance(fault, str) and (not fault or fault in FAULTS), f"{where}.fault", " or ".join(sorted(FAULTS)))
     return Line(
         text=_text(plain, "text", where),
         reasoning=_text(plain, "reasoning", where),
@@ -114,8 +122,8 @@ def _text(plain: dict[str, Any], name: str, where: str) -> str:
 
 def _number(plain: dict[str, Any], name: str, where: str) -> float:
     value = plain.get(name, 0)
-    good = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
-    _expect(good, f"{where}.{name}", "a number, 0 or more")
+    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST
+    _expect(good, f"{where}.{name}", f"a number from 0 to {MOST:,}")
     return float(value)
 
 

@@ -38,7 +38,8 @@ class Database:
         undone: called on the writing thread after a rollback, so that caches forget what did not happen.
         relieve: called on the writing thread when the disk is full; true when it could free some room.
         recover: called on the writing thread after a commit that follows a relief; true when there is room again.
-        closed: called on the writing thread when all is in the file; true when that was whole all the while.
+        closed: called on the writing thread at the end, told whether the file was whole all the while; true when it
+            could note that nothing waits in the log. Otherwise it is called once more after the file was let go of.
     """
 
     def __init__(self, path: Path, *, synchronous: str = "FULL") -> None:
@@ -46,7 +47,7 @@ class Database:
         self.undone: Callable[[], None] = lambda: None
         self.relieve: Callable[[], bool] = lambda: False
         self.recover: Callable[[], bool] = lambda: True
-        self.closed: Callable[[bool], None] = lambda whole: None
+        self.closed: Callable[[bool], bool] = lambda whole: True
         self._relieved = False
         self._damaged = False
         self._ended = False
@@ -102,8 +103,10 @@ class Database:
         finally:
             with contextlib.suppress(sqlite3.Error):  # a full disk: the log stays, and is read at the next start
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            self.closed(not self._damaged)
+            noted = self.closed(not self._damaged)
             db.close()
+            if not noted:  # letting go has tried once more to empty the log
+                self.closed(not self._damaged)
             self._ended = True
             self._turn_away()
 

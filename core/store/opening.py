@@ -11,7 +11,7 @@ from core.store.backup import newest_good, next_of
 from core.store.ballast import Ballast
 from core.store.database import Database, problem_of
 from core.store.files import PARTS, finish, make_private, size_of, touch_private, unwritable, wal_of
-from core.store.health import Health, is_damage, look
+from core.store.health import Health, is_damage, look, peek
 from core.store.marker import Marker, marker_of, read_marker, untouched, write_marker
 from core.store.migrate import foreign, newer, newest
 
@@ -97,17 +97,19 @@ def _open(path: Path, synchronous: str) -> tuple[Database, list[Trouble]]:
     return database, notes
 
 
-def _note_end(path: Path, whole: bool) -> None:
+def _note_end(path: Path, whole: bool) -> bool:
     """A clean end spares the next start the reading of every page."""
+    if not whole or size_of(wal_of(path)):
+        return False
     try:
-        if whole and not size_of(wal_of(path)):
-            write_marker(path, closed=True, facts=_facts(path))
+        write_marker(path, closed=True, facts=_facts(path))
     except (OSError, sqlite3.Error):
-        return  # the mark of an open file stays, and the next start looks closely
+        return False  # the mark of an open file stays, and the next start looks closely
+    return True
 
 
 def _facts(path: Path) -> int:
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+    with closing(peek(path)) as db:
         count: int = db.execute("SELECT coalesce(sum(seq), 0) FROM session").fetchone()[0]
     return count
 

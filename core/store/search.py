@@ -10,6 +10,7 @@ from typing import Any
 from core.domain.events import (
     CallRefused,
     FileChanged,
+    Nudged,
     PersonSpoke,
     QuestionAnswered,
     QuestionAsked,
@@ -59,8 +60,10 @@ def words(event: RunEvent) -> Iterator[str]:
             yield from (question.text, question.why, *(option.label for option in question.options))
         case QuestionAnswered(answer=answer):
             yield spoken(answer)
-        case RunEnded(reason=reason):
-            yield reason
+        case Nudged(text=text):
+            yield text.head
+        case RunEnded(reason=reason, summary=summary):
+            yield from (reason, summary.head)
         case _:
             pass
 

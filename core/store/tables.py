@@ -1,23 +1,143 @@
-"""Tables that are written seldom, declared once: a test holds them against what the migrations make."""
+"""The tables as classes, and the figures that `doctor` and `backup` show of a file. Never read for a first paint."""
 
-from sqlmodel import Field, SQLModel
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import Column, Float, ForeignKey, Integer, LargeBinary, NullPool, Text, create_engine, desc, func
+from sqlmodel import Field, Session, SQLModel, select
+
+from core.store.files import size_of, wal_of
+from core.store.health import peek
+
+LARGEST = 5
 
 
-class RuleRow(SQLModel, table=True):
+class SessionTable(SQLModel, table=True):
+    """A line of the list, and how long its journal is."""
+
+    __tablename__ = "session"
+    __table_args__ = {"sqlite_autoincrement": True}
+    number: int | None = Field(default=None, primary_key=True)
+    id: str = Field(sa_type=Text, unique=True)
+    title: str = Field(sa_type=Text)
+    folder: str = Field(sa_type=Text)
+    model: str = Field(sa_type=Text)
+    status: str = Field(sa_type=Text)
+    doing_kind: str = Field(sa_type=Text)
+    doing: str = Field(sa_type=Text)
+    opened: int
+    updated: int = Field(index=True)
+    seq: int
+    runs: int
+    rounds: int
+    max_rounds: int
+    waiting: int
+    rows: int
+    steps: int
+    tokens: int
+    cost: float = Field(sa_type=Float)
+
+
+class EntryTable(SQLModel, table=True):
+    """A line of a journal."""
+
+    __tablename__ = "entry"
+    id: int | None = Field(default=None, primary_key=True)
+    run: int
+    at: int
+    kind: str = Field(sa_type=Text)
+    payload: str = Field(sa_type=Text)
+
+
+class StepTable(SQLModel, table=True):
+    """A row a person sees."""
+
+    __tablename__ = "step"
+    id: int | None = Field(default=None, primary_key=True)
+    number: int
+    kind: str = Field(sa_type=Text)
+    key: str = Field(sa_type=Text)
+    status: str = Field(sa_type=Text)
+    object: str = Field(sa_type=Text)
+    began: int
+    ended: int
+    run: int
+    depth: int
+    tokens: int
+    cost: float = Field(sa_type=Float)
+    marks: str = Field(sa_type=Text)
+    first: int
+    last: int
+
+
+class BlobTable(SQLModel, table=True):
+    """Contents kept apart."""
+
+    __tablename__ = "blob"
+    hash: str = Field(sa_type=Text, primary_key=True)
+    size: int
+    body: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
+
+
+class QuestionTable(SQLModel, table=True):
+    """An open question."""
+
+    __tablename__ = "question"
+    id: str = Field(sa_type=Text, primary_key=True)
+    session: int = Field(sa_column=Column(Integer, ForeignKey("session.number", ondelete="CASCADE"), nullable=False))
+    seq: int
+
+
+class RuleTable(SQLModel, table=True):
     """A rule of a person; `matches` and `misses` are JSON lists, `revoked` is 0 or when."""
 
     __tablename__ = "rule"
-
-    id: str = Field(primary_key=True)
-    effect: str
-    tool: str
-    subject: str
-    pattern: str
-    scope: str
-    place: str
-    matches: str
-    misses: str
-    by: str
+    id: str = Field(sa_type=Text, primary_key=True)
+    effect: str = Field(sa_type=Text)
+    tool: str = Field(sa_type=Text)
+    subject: str = Field(sa_type=Text)
+    pattern: str = Field(sa_type=Text)
+    scope: str = Field(sa_type=Text)
+    place: str = Field(sa_type=Text)
+    matches: str = Field(sa_type=Text)
+    misses: str = Field(sa_type=Text)
+    by: str = Field(sa_type=Text)
     made: int
-    session: str
+    session: str = Field(sa_type=Text)
     revoked: int
+
+
+@dataclass(frozen=True, slots=True)
+class Large:
+    """One of the longest sessions."""
+
+    id: str
+    title: str
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How much there is. `stored` are the bytes on the disk, `contents` those that texts kept apart would fill."""
+
+    stored: int
+    contents: int
+    rows: dict[str, int] = field(default_factory=dict)
+    largest: tuple[Large, ...] = ()
+
+
+def figures(path: Path) -> Figures:
+    """Count what a file holds. Not for the window's thread: counting reads every page."""
+    engine = create_engine("sqlite://", creator=lambda: peek(path), poolclass=NullPool)
+    try:
+        with Session(engine) as session:
+            rows = {
+                table.name: session.scalar(select(func.count()).select_from(table)) or 0
+                for table in SQLModel.metadata.sorted_tables
+            }
+            longest = session.exec(select(SessionTable).order_by(desc("seq")).limit(LARGEST)).all()
+            largest = tuple(Large(row.id, row.title, row.seq) for row in longest)
+            contents = session.scalar(select(func.sum(BlobTable.size))) or 0
+    finally:
+        engine.dispose()
+    return Figures(size_of(path) + size_of(wal_of(path)), contents, rows, largest)

@@ -1,6 +1,5 @@
 """Replace one piece of a text file, which must stand there exactly once."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,12 +8,10 @@ from typing import Annotated
 from pydantic import Field
 
 from core.domain.problems import Problem
+from core.tools.files import LIMIT, look, put
 from core.tools.lines import decode, with_ends_of
-from core.tools.read import LIMIT, load
 from core.tools.seen import digest, refuse_unseen, same_name
-from core.tools.tool import Change, Result, Tool
-from core.tools.write import replace_file
-from core.workspace.paths import inside
+from core.tools.tool import Change, Result, Tool, to_its_end
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +35,16 @@ def knowing(parameters: Edit, seen: Mapping[str, str]) -> SeenEdit:
 
 async def run(parameters: Edit | SeenEdit, workspace: Path) -> Result:
     known = parameters if isinstance(parameters, SeenEdit) else SeenEdit(parameters)
-    return await asyncio.to_thread(_edit, known.edit, known.mark, workspace)
+    return await to_its_end(_edit, known.edit, known.mark, workspace)
 
 
 def _edit(parameters: Edit, mark: str, workspace: Path) -> Result:
-    path = inside(workspace, parameters.path)
-    before = load(path, parameters.path)
+    before = look(workspace, parameters.path)
     refuse_unseen(parameters.path, before, mark)
     after = replaced(decode(before, parameters.path), parameters).encode()
     if len(after) > LIMIT:
         raise Problem(f"{parameters.path} would be too large.", f"{len(after):,} bytes; {LIMIT:,} can be edited.")
-    replace_file(path, after)
+    put(workspace, parameters.path, after)
     return Result(
         f"Edited {parameters.path}.",
         changes=(Change(parameters.path, before, after),),

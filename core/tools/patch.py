@@ -1,6 +1,5 @@
 """Apply a unified difference to files of the folder: all of it or nothing."""
 
-import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -8,13 +7,11 @@ from typing import Annotated
 from pydantic import Field
 
 from core.domain.problems import Problem
+from core.tools.files import exists, look, put, same_file
 from core.tools.lines import decode, ends_with_crlf
-from core.tools.read import load
 from core.tools.seen import digest
-from core.tools.tool import Change, Result, Tool
+from core.tools.tool import Change, Result, Tool, to_its_end
 from core.tools.unified import FilePatch, apply, parse
-from core.tools.write import replace_file
-from core.workspace.paths import inside
 
 FILES = 100
 
@@ -25,7 +22,7 @@ class Patch:
 
 
 async def run(parameters: Patch, workspace: Path) -> Result:
-    return await asyncio.to_thread(_patch, parameters, workspace)
+    return await to_its_end(_patch, parameters, workspace)
 
 
 def _patch(parameters: Patch, workspace: Path) -> Result:
@@ -33,10 +30,9 @@ def _patch(parameters: Patch, workspace: Path) -> Result:
     if len(files) > FILES:
         raise Problem(f"The difference changes {len(files)} files.", f"{FILES} is the most at once.", "Split it.")
     changes = [_change(file, workspace) for file in files]
-    places = [inside(workspace, change.path) for change in changes]
-    if len(set(places)) < len(places):
+    if same_file(workspace, [change.path for change in changes]):
         raise Problem("Two names of the difference are one file.", "", "Put all its hunks under one name.")
-    _put_all(list(zip(places, changes, strict=True)))
+    _put_all(workspace, changes)
     told = ", ".join(f"{_verb(change)} {change.path}" for change in changes)
     seen = tuple((change.path, digest(change.after)) for change in changes if change.after is not None)
     return Result(f"Patched: {told}.", changes=tuple(changes), seen=seen)
@@ -44,12 +40,11 @@ def _patch(parameters: Patch, workspace: Path) -> Result:
 
 def _change(file: FilePatch, workspace: Path) -> Change:
     """What the difference makes of one file; nothing is written yet."""
-    path = inside(workspace, file.path)
     if not file.old:
-        if path.exists():
+        if exists(workspace, file.path):
             raise Problem(f"{file.path} exists already.", "The difference makes it anew.", "Patch what is there.")
         return Change(file.path, None, apply(file, "").encode())
-    before = load(path, file.path)
+    before = look(workspace, file.path)
     text = decode(before, file.path)
     if ends_with_crlf(text) and not any("\r" in line for hunk in file.hunks for line in hunk.old):
         after = apply(file, text.replace("\r\n", "\n")).replace("\n", "\r\n")
@@ -62,25 +57,17 @@ def _change(file: FilePatch, workspace: Path) -> Change:
     return Change(file.path, before, after.encode())
 
 
-def _put_all(changes: list[tuple[Path, Change]]) -> None:
+def _put_all(workspace: Path, changes: list[Change]) -> None:
     """Write every file; when one cannot be written, those before it are put back."""
-    done: list[tuple[Path, bytes | None]] = []
+    done: list[Change] = []
     try:
-        for path, change in changes:
-            _put(path, change.after)
-            done.append((path, change.before))
-    except OSError as error:
-        for path, before in reversed(done):
-            _put(path, before)
+        for change in changes:
+            put(workspace, change.path, change.after)
+            done.append(change)
+    except (OSError, Problem) as error:
+        for change in reversed(done):
+            put(workspace, change.path, change.before)
         raise Problem("A file could not be written; nothing was changed.", f"{error}.", "") from error
-
-
-def _put(path: Path, body: bytes | None) -> None:
-    if body is None:
-        path.unlink()
-    else:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, body)
 
 
 def _verb(change: Change) -> str:

@@ -4,6 +4,9 @@ import asyncio
 import stat
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Ge
 
 from core.domain.problems import Problem
 from core.tools.tool import Result, Tool
@@ -15,8 +18,8 @@ LIMIT = 8 << 20
 @dataclass(frozen=True, slots=True)
 class Read:
     path: str
-    start: int = 1
-    end: int = 0
+    start: Annotated[int, Ge(1)] = 1
+    end: Annotated[int, Ge(0)] = 0
 
 
 def load(path: Path, name: str) -> bytes:
@@ -40,15 +43,17 @@ def _read(parameters: Read, workspace: Path) -> Result:
     if b"\0" in body[:8192]:
         return Result(f"{parameters.path} is no text file ({len(body):,} bytes).", failed=True)
     text = body.decode("utf-8", "replace")
-    if parameters.start <= 1 and not parameters.end:
+    if parameters.start == 1 and not parameters.end:
         return Result(text)
     lines = text.splitlines(keepends=True)
-    return Result("".join(lines[max(parameters.start, 1) - 1 : parameters.end or None]))
+    if parameters.start > max(len(lines), 1):
+        return Result(f"{parameters.path} has {len(lines):,} lines.", failed=True)
+    return Result("".join(lines[parameters.start - 1 : parameters.end or None]))
 
 
 def row(parameters: Read) -> str:
-    if parameters.start <= 1 and not parameters.end:
-        return parameters.path
+    if parameters.start == 1 and not parameters.end:
+        return str(parameters.path)
     return f"{parameters.path} {parameters.start}–{parameters.end or ''}"
 
 

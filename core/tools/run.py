@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Gt, Le
 
 from core.tools.tool import Result, Tool
 from core.workspace.process import run_command
@@ -10,7 +13,7 @@ from core.workspace.process import run_command
 @dataclass(frozen=True, slots=True)
 class Run:
     command: str
-    timeout_s: float = 120.0
+    timeout_s: Annotated[float, Gt(0), Le(86_400)] = 120.0
 
 
 async def run(parameters: Run, workspace: Path) -> Result:

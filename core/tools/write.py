@@ -1,13 +1,12 @@
 """Write a text file, whole."""
 
-import asyncio
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 
 from core.tools.read import load
-from core.tools.tool import Change, Result, Tool
+from core.tools.tool import Change, Result, Tool, to_its_end
 from core.workspace.paths import inside
 
 
@@ -18,7 +17,7 @@ class Write:
 
 
 async def run(parameters: Write, workspace: Path) -> Result:
-    return await asyncio.to_thread(_write, parameters, workspace)
+    return await to_its_end(_write, parameters, workspace)
 
 
 def _write(parameters: Write, workspace: Path) -> Result:
@@ -34,24 +33,19 @@ def _write(parameters: Write, workspace: Path) -> Result:
 
 def replace_file(path: Path, body: bytes) -> None:
     """All of the new contents or all of the old, never a mixture."""
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".journeyman-")
+    name = path.parent / f".journeyman-{token_hex(8)}"
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
+        if path.exists():
+            os.fchmod(handle, path.stat().st_mode & 0o777)
         with os.fdopen(handle, "wb") as file:
             file.write(body)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(mode)
-        Path(name).replace(path)
+        name.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        name.unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 WRITE = Tool(

@@ -10,7 +10,10 @@ def inside(folder: Path, name: str) -> Path:
     if not name or "\0" in name:
         raise Problem("That is no path.", f"{name!r} was given.", "Name a file inside the folder.")
     root = folder.resolve()
-    path = (root / name).resolve()
+    try:
+        path = (root / name).resolve()
+    except (OSError, RuntimeError) as error:  # links that go round in circles
+        raise Problem(f"{name} leads nowhere.", f"{error}.", "Name a file inside the folder.") from error
     if not path.is_relative_to(root):
         raise Problem(f"{name} is outside the folder.", "", "Name a file inside the folder.")
     return path

@@ -51,6 +51,8 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "consent": KindLook("shield", "waiting", "Asked for your consent"),
         "question": KindLook("message-circle-question-mark", "waiting", "Asked you"),
         "interrupted": KindLook("triangle-alert", "waiting", "Interrupted", "interrupted"),
+        "paused": KindLook("pause", "second", "Paused"),
+        "notice": KindLook("info", "second", "Notice"),
         "end": KindLook("flag", "second", "End of the run", "card"),
     }
 )
@@ -65,6 +67,7 @@ STATUSES: Final[Mapping[str, StatusLook]] = MappingProxyType(
         "stopped": StatusLook("circle-slash", "stopped", "Stopped"),
         "limit": StatusLook("circle-alert", "waiting", "Stopped at a limit"),
         "interrupted": StatusLook("circle-dashed", "waiting", "Interrupted"),
+        "paused": StatusLook("circle-pause", "stopped", "Paused"),
         "unknown": StatusLook("circle-ellipsis", "waiting", "May have run"),
         "unknown-ended": StatusLook("circle-ellipsis", "stopped", "May have run"),
         "skipped": StatusLook("circle-dot", "stopped", "Skipped"),

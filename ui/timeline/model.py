@@ -18,6 +18,7 @@ STEP_ROLE = Qt.ItemDataRole.UserRole + 1
 DRAFT_ROLE = Qt.ItemDataRole.UserRole + 2
 
 WORDS_KEPT = 64
+BROKEN_OFF = frozenset({"interrupted", "unknown"})
 OPENING_ROWS = 20  # what the person said stands before the header of the run that it began
 AXIS_START = 20 * SECOND
 
@@ -145,15 +146,20 @@ class TimelineModel(QAbstractTableModel):
         if header.ended:
             return header.began, header.ended
         length = AXIS_START
-        while length < self._clock() - header.began:
+        while length < self._until(header) - header.began:
             length = length * 3 // 2
         return header.began, header.began + length
 
     def lasted(self, step: Step) -> int:
         """How long a step took, or takes until now."""
         if step.status in OPEN and not step.ended:
-            return max(0, self._clock() - step.began)
+            return max(0, self._until(step) - step.began)
         return max(0, step.ended - step.began)
+
+    def _until(self, step: Step) -> int:
+        """Now; or, where the program ended in between, the last that is known."""
+        last = self.step_of_row(self._count - 1) if step.status in BROKEN_OFF else None
+        return last.began if last else self._clock()
 
     def first_row(self, run: int) -> int:
         """The first row of a run, or where it would stand."""

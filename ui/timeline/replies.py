@@ -8,7 +8,7 @@ from PySide6.QtCore import QRect, Qt, QUrl, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen, QWheelEvent
 from PySide6.QtWidgets import QFrame, QTextBrowser, QToolButton, QWidget
 
-from ui.document_formats import BOX_ABOVE, BOX_BELOW
+from ui.document_formats import BOX_ABOVE, BOX_BELOW, BOX_PADDING
 from ui.icons import icon
 from ui.markdown import Flow, SafeDocument, code_frames, code_of
 from ui.theme import Look
@@ -31,6 +31,8 @@ class ReplyText(QTextBrowser):
         self.setProperty("bare", True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.viewport().setAutoFillBackground(False)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_StaticContents)
+        self.setAttribute(Qt.WidgetAttribute.WA_StaticContents)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setOpenLinks(False)
@@ -51,9 +53,19 @@ class ReplyText(QTextBrowser):
         if finished:
             self._flow.finish(text)
         else:
-            self._flow.write(text)
+            self._write_tail(text)
         now = perf_counter()
         self._rests_until = now + REST * (now - began)
+
+    def _write_tail(self, text: str) -> None:
+        """Repaint from the first block that changes: Qt would repaint everything above it too."""
+        layout = self.document().documentLayout()
+        blocked = layout.blockSignals(True)
+        changed = self._flow.write(text)
+        layout.blockSignals(blocked)
+        top = layout.blockBoundingRect(self.document().findBlock(changed)).top() if changed else 0.0
+        above = max(0, round(top) - BOX_PADDING)
+        self.viewport().update(0, above, self.viewport().width(), self.viewport().height() - above)
 
     @property
     def rest_ms(self) -> int:
@@ -114,7 +126,8 @@ class ReplyText(QTextBrowser):
         painter.setBrush(theme.panel if theme.dark else theme.background)
         for frame in code_frames(self.document()):
             box = layout.frameBoundingRect(frame).adjusted(0.5, BOX_ABOVE + 0.5, -0.5, -BOX_BELOW - 0.5)
-            painter.drawRoundedRect(box, 7, 7)
+            if box.intersects(event.rect()):
+                painter.drawRoundedRect(box, 7, 7)
         painter.end()
         super().paintEvent(event)
 

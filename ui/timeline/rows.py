@@ -246,6 +246,7 @@ class RowPainter(QStyledItemDelegate):
         if chosen and shape in {"work", "interrupted"}:
             painter.fillRect(box, self._look.theme.selection)
         elif chosen:
+            painter.fillRect(box, self._look.theme.background)  # over the fill that Qt gives a chosen row
             painter.fillRect(QRect(0, box.y() + 4, 3, box.height() - 8), self._look.theme.accent)
         self._shapes[shape](painter, box, step)
         painter.restore()

@@ -67,7 +67,6 @@ class StepPane(QFrame):
         for part in (self._icon, self._title, self._fold):
             upper.addWidget(part)
         self._tabs = QTabBar()
-        self._tabs.setUsesScrollButtons(False)
         self._tabs.setObjectName("step.tabs")
         self._tabs.setAccessibleName(self.tr("Parts of the step"))
         self._tabs.setDrawBase(False)
@@ -86,7 +85,9 @@ class StepPane(QFrame):
         self._raw.setAccessibleName(self.tr("Entries of the journal"))
         self._stack = QStackedWidget()
         around_raw = QWidget()
-        QVBoxLayout(around_raw).addWidget(self._raw)
+        raw = QVBoxLayout(around_raw)
+        raw.setContentsMargins(16, 14, 8, 12)
+        raw.addWidget(self._raw)
         for page in (self._summary, self._output, around_raw):
             self._stack.addWidget(page)
         self._tabs.currentChanged.connect(self._stack.setCurrentIndex)

@@ -1,21 +1,22 @@
 """The list of a run's steps: live, still while it is read, and as quick for a million rows as for ten."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from PySide6.QtCore import QModelIndex, QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QAbstractSlider, QHeaderView, QScrollBar, QTableView, QWidget
 
-from core.domain.steps import OPEN
 from ui.theme import Look
 from ui.timeline.looks import kind_look
-from ui.timeline.model import TimelineModel
+from ui.timeline.model import AnyIndex, TimelineModel
 from ui.timeline.replies import DRAFT, Replies
 from ui.timeline.rows import RowPainter
 
 TICK_MS: Final = 1_000
 AT_TAIL: Final = 4
 PASSES: Final = 4
+GOING: Final = frozenset({"running", "waiting"})
 
 
 class QuietBar(QScrollBar):
@@ -190,14 +191,15 @@ class TimelineView(QTableView):
         if not count or not height:
             return False
         if self._following:
-            changed = self._size_rows(count - 1, -1, -1, 2 * height)[0]
+            changed, _ = self._size_rows(count - 1, -1, -1, 2 * height)
             if changed:
                 self.updateGeometries()
-                self.viewport().update()
+            if changed > 1 or (changed and not self._rows.is_draft(count - 1)):
+                self.viewport().update()  # a draft that grows moves the rows above it, which costs less
             bar = self.verticalScrollBar()
             if bar.value() != bar.maximum():
                 bar.setValue(bar.maximum())
-            return changed
+            return changed > 0
         top = self.rowAt(0)
         if top < 0:
             top = count - 1
@@ -211,18 +213,18 @@ class TimelineView(QTableView):
         if grown_above:
             bar = self.verticalScrollBar()
             bar.setValue(bar.value() + grown_above)
-        return above or below
+        return above + below > 0
 
-    def _size_rows(self, place: int, end: int, by: int, room: int) -> tuple[bool, int]:
-        """Correct heights from `place` on until `room` is filled; was any wrong, and by how much in all."""
+    def _size_rows(self, place: int, end: int, by: int, room: int) -> tuple[int, int]:
+        """Correct heights from `place` on until `room` is filled; how many were wrong, and by how much in all."""
         header, width = self.verticalHeader(), self.viewport().width()
-        changed, grown = False, 0
+        changed = grown = 0
         blocked = header.blockSignals(True)  # the geometry is brought up to date once, at the end of the pass
         while place != end and room > 0:
             height, had = self._height(place, width), header.sectionSize(place)
             if height != had:
                 header.resizeSection(place, height)
-                changed, grown = True, grown + height - had
+                changed, grown = changed + 1, grown + height - had
             room -= height
             place += by
         header.blockSignals(blocked)
@@ -255,7 +257,7 @@ class TimelineView(QTableView):
                     if row in self._replies.shown:
                         inner = tall - heights.reply_above - heights.reply_below
                         boxes[row] = QRect(columns.text, y + heights.reply_above, columns.text_width, inner)
-                elif step.status in OPEN and not step.ended:
+                elif step.status in GOING and not step.ended and step.kind != "interrupted":
                     going = True
                 y += tall
                 place += 1
@@ -325,6 +327,10 @@ class TimelineView(QTableView):
             self.opened.emit(step)
 
     # Qt
+
+    def dataChanged(self, first: AnyIndex, last: AnyIndex, roles: Sequence[int] = ()) -> None:
+        if first != last or not self._rows.is_draft(first.row()):  # the draft's text widget repaints what changed
+            super().dataChanged(first, last, roles)
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         super().scrollContentsBy(dx, dy)

@@ -54,7 +54,7 @@ CREATE TABLE step (
     first INTEGER NOT NULL,
     last INTEGER NOT NULL
 );
-CREATE INDEX step_open ON step (id) WHERE status IN ('running', 'waiting', 'unknown', 'interrupted');
+CREATE INDEX step_open ON step (id) WHERE status IN ('running', 'waiting', 'unknown', 'interrupted', 'paused');
 
 CREATE TABLE blob (
     hash TEXT PRIMARY KEY NOT NULL,

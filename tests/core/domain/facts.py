@@ -15,6 +15,8 @@ from core.domain.events import (
     ConsentGiven,
     Entry,
     FileChanged,
+    LimitMet,
+    LimitRaised,
     PersonSpoke,
     QuestionAnswered,
     QuestionAsked,
@@ -42,6 +44,7 @@ CALLS = st.sampled_from(["r1c1", "r1c2", "r2c1"])
 QUESTIONS = st.sampled_from(["s-r1c1", "s-r1c2"])
 CONSENTS = st.sampled_from(["s-r1c1-ok", "s-r2c1-ok"])
 SMALL = st.integers(0, 50)
+TOOLS = st.sampled_from(["run", "read", "a tool there is not"])
 KINDS_OF_STEPS = st.sampled_from(["read", "write", "command", "tool", "of a newer program"])
 
 EVENTS: dict[type[Any], SearchStrategy[RunEvent]] = {
@@ -50,10 +53,12 @@ EVENTS: dict[type[Any], SearchStrategy[RunEvent]] = {
     PersonSpoke: st.builds(PersonSpoke, TEXTS),
     RequestSent: st.builds(RequestSent, WORDS, SMALL),
     Replied: st.builds(
-        Replied, TEXTS, TEXTS, st.tuples() | st.tuples(st.builds(Call, CALLS, WORDS)), st.builds(Usage, SMALL, SMALL)
+        Replied, TEXTS, TEXTS, st.tuples() | st.tuples(st.builds(Call, CALLS, TOOLS)), st.builds(Usage, SMALL, SMALL)
     ),
     ReplyCut: st.builds(ReplyCut, TEXTS, WORDS),
     Retried: st.builds(Retried, st.builds(Trouble, WORDS), SMALL, st.floats(0, 60)),
+    LimitMet: st.builds(LimitMet, WORDS, st.floats(0, 1e9), st.floats(0, 1e9), SMALL),
+    LimitRaised: st.builds(LimitRaised, WORDS, st.floats(0, 1e9)),
     CallStarted: st.builds(CallStarted, CALLS, WORDS, KINDS_OF_STEPS, WORDS),
     CallRefused: st.builds(CallRefused, CALLS, WORDS, TEXTS),
     FileChanged: st.builds(FileChanged, CALLS, WORDS, added=SMALL, removed=SMALL),

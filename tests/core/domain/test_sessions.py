@@ -12,6 +12,7 @@ from core.domain.events import (
     Replied,
     RequestSent,
     RunEnded,
+    RunEvent,
     RunInterrupted,
     RunResumed,
     RunStarted,
@@ -24,7 +25,7 @@ from core.domain.sessions import ENDINGS, SessionRow, fold_session
 from core.domain.steps import Outline, fold
 from tests.core.domain.facts import journals
 
-STATES = {"waiting", "running", "interrupted", *ENDINGS.values()}
+STATES = {"waiting", "paused", "running", "interrupted", *ENDINGS.values()}
 
 
 def lines(entries: list[Entry]) -> Iterator[tuple[Entry, SessionRow, Outline]]:
@@ -48,8 +49,8 @@ def test_every_prefix_has_a_line_whose_totals_add_up(entries: list[Entry]) -> No
         assert row.waiting >= 0 and (row.waiting or row.status != "waiting")
 
 
-def status_after(*events: object) -> tuple[str, int]:
-    *_, (_, row, _) = lines([Entry("s", n, 1, n, event) for n, event in enumerate(events, 1)])  # type: ignore[arg-type]
+def status_after(*events: RunEvent) -> tuple[str, int]:
+    *_, (_, row, _) = lines([Entry("s", n, 1, n, event) for n, event in enumerate(events, 1)])
     return row.status, row.waiting
 
 
@@ -74,6 +75,11 @@ def test_an_answer_that_comes_while_the_run_is_interrupted_counts() -> None:
 
 
 def test_the_line_shows_what_was_done_last() -> None:
-    events = [OPENED, RunStarted("m", 9), RequestSent("m", 2), Replied(Text("All is well"), usage=Usage(3, 4))]
+    events: list[RunEvent] = [
+        OPENED,
+        RunStarted("m", 9),
+        RequestSent("m", 2),
+        Replied(Text("All is well"), usage=Usage(3, 4)),
+    ]
     *_, (_, row, _) = lines([Entry("s", n, 1, n, event) for n, event in enumerate(events, 1)])
     assert (row.model, row.rounds, row.max_rounds, row.doing_kind, row.doing) == ("m", 2, 9, "reply", "All is well")

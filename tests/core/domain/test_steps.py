@@ -7,7 +7,20 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import core.domain.steps as steps_module
-from core.domain.events import CallStarted, Entry, RequestSent, RunEnded, RunInterrupted, RunStarted, Text, ToolReturned
+from core.domain.events import (
+    Call,
+    CallStarted,
+    Entry,
+    Replied,
+    RequestSent,
+    RunEnded,
+    RunEvent,
+    RunInterrupted,
+    RunResumed,
+    RunStarted,
+    Text,
+    ToolReturned,
+)
 from core.domain.steps import OBJECT_LIMIT, OPEN, Outline, Step, fold, line
 from tests.core.domain.facts import journals
 
@@ -74,12 +87,9 @@ def test_the_totals_of_a_run_are_the_sum_of_its_replies(entries: list[Entry]) ->
         spent = 0
         for entry in entries:
             inside = header.first <= entry.seq and (header.status in OPEN or entry.seq <= header.last)
-            spent += sum((entry.event.usage.input, entry.event.usage.output)) * inside if _replied(entry) else 0
+            if inside and isinstance(entry.event, Replied):
+                spent += entry.event.usage.input + entry.event.usage.output
         assert header.tokens == spent
-
-
-def _replied(entry: Entry) -> bool:
-    return type(entry.event).__name__ == "Replied"
 
 
 def _leaves_it_open(real: Callable[..., None]) -> Callable[..., None]:
@@ -114,18 +124,28 @@ def test_the_property_catches_a_planted_bug(
         tried()
 
 
-def test_a_skipped_call_is_closed() -> None:
-    events = [RunStarted("m"), CallStarted("c", "run", "command", "ls"), RunInterrupted("power", ("c",))]
+def test_a_call_that_may_have_run_stays_open_until_it_is_settled() -> None:
+    called = CallStarted("c", "run", "command", "ls")
+    events: list[RunEvent] = [RunStarted("m"), called, RunInterrupted("power", ("c",)), RunResumed("skip")]
     entries = [Entry("s", seq, 1, seq, event) for seq, event in enumerate(events, 1)]
-    rows, outline = rows_of(entries)
+    rows, outline = rows_of(entries[:3])
     assert [(step.kind, step.status) for step in rows.values()] == [
         ("run", "interrupted"), ("command", "unknown"), ("interrupted", "waiting"),
     ]  # fmt: skip
     assert set(outline.open) == {"run", "c", "interrupted"}
+    rows, outline = rows_of(entries)
+    assert [step.status for step in rows.values()] == ["running", "skipped", "done"]
+    assert set(outline.open) == {"run"}
+
+
+def test_a_tool_name_that_a_model_made_up_stays_on_one_line() -> None:
+    calls = (Call("r1c1", "two\nlines" + "x" * 400),)
+    rows, _ = rows_of([Entry("s", 1, 1, 1, RequestSent("m", 1)), Entry("s", 2, 1, 2, Replied(calls=calls))])
+    assert "\n" not in rows[0].object and len(rows[0].object) <= OBJECT_LIMIT
 
 
 def test_the_figures_of_a_call() -> None:
-    events = [RunStarted("m"), RequestSent("m", 1), CallStarted("c", "run", "command", "ls"),
+    events: list[RunEvent] = [RunStarted("m"), RequestSent("m", 1), CallStarted("c", "run", "command", "ls"),
               ToolReturned("c", Text("12345"), exit_code=2)]  # fmt: skip
     rows, _ = rows_of([Entry("s", seq, 1, seq * 10, event) for seq, event in enumerate(events, 1)])
     assert rows[2].marks == {"bytes": 5, "exit": 2} and (rows[2].began, rows[2].ended) == (30, 40)

@@ -1,27 +1,59 @@
-"""The journal writes first, tells afterwards, and reads back what it wrote."""
+"""The journal writes first, tells afterwards, and reads back what it wrote, whatever happens beside."""
 
 import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
-from core.domain.events import CallStarted, PersonSpoke, Replied, RunEnded, RunStarted, Text, ToolReturned
+import pytest
+
+from core.domain.events import (
+    CallStarted,
+    PersonSpoke,
+    QuestionAnswered,
+    QuestionAsked,
+    Replied,
+    RunEnded,
+    RunStarted,
+    SessionOpened,
+    Text,
+    ToolReturned,
+)
+from core.domain.problems import Problem
+from core.domain.question import Answer, Question
 from core.store.database import Database
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
+from tests.core.store.made import journal_at
+
+Work = Callable[[Journal, Reader, Database], Coroutine[Any, Any, None]]
 
 
-def test_facts_come_back_as_they_were(tmp_path: Path) -> None:
-    path = tmp_path / "journeyman.db"
+def play(path: Path, work: Work, clock: Callable[[], int] | None = None) -> None:
+    """Do `work` with a journal on a real file."""
+    with journal_at(path) as (journal, reader, database):
+        asyncio.run(work(Journal(database, reader, clock) if clock else journal, reader, database))
 
-    async def main() -> None:
-        database = Database(path)
-        reader = Reader(path)
-        journal = Journal(database, reader)
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journeyman.db"
+
+
+def said(text: str) -> PersonSpoke:
+    return PersonSpoke(Text(text))
+
+
+def test_facts_come_back_as_they_were(path: Path) -> None:
+    async def work(journal: Journal, reader: Reader, _: Database) -> None:
         told: list[Told] = []
         journal.listen(told.append)
         name = await journal.open("/tmp", "Say hi")
         long = "x" * 10_000
-        await journal.append(name, PersonSpoke(Text("hi")), RunStarted("scripted"))
+        await journal.append(name, said("hi"), RunStarted("scripted"))
         await journal.append(name, CallStarted("r1c1", "run", "command", "ls"))
         await journal.append(name, ToolReturned("r1c1", Text(long)))
         await journal.append(name, Replied(Text("broken \ud800 half")))
@@ -31,12 +63,296 @@ def test_facts_come_back_as_they_were(tmp_path: Path) -> None:
         assert entries == [each.entry for each in told]
         assert [entry.run for entry in entries] == [0, 1, 1, 1, 1, 1, 1]
         assert reader.words(name, 5, "output") == long
-        assert len(entries[4].event.output.head) < 5000  # type: ignore[union-attr]
+        returned = entries[4].event
+        assert isinstance(returned, ToolReturned) and len(returned.output.head) < 5000
         row = reader.session(name)
         assert row is not None and row == told[-1].session and row.status == "done"
         assert reader.find("half")[0].seq == 6
         assert [s.kind for s in reader.steps(name, 0, 100)] == ["person", "run", "command", "reply", "end"]
-        database.close()
-        reader.close()
 
-    asyncio.run(main())
+    play(path, work)
+
+
+def commits(path: Path) -> int:
+    """How many transactions stand in the log: frames that say how large the file is after them."""
+    log = path.with_name(path.name + "-wal").read_bytes()
+    page = int.from_bytes(log[8:12])
+    frames = range(32, len(log), 24 + page)
+    return sum(log[at + 4 : at + 8] != bytes(4) for at in frames if log[at + 8 : at + 16] == log[16:24])
+
+
+class Gate:
+    """Holds the writing thread until `open`, so that what is put meanwhile waits together."""
+
+    def __init__(self, database: Database) -> None:
+        self._open = threading.Event()
+        self._waits = threading.Event()
+        self._held = asyncio.ensure_future(database.do(self._wait, alone=True))
+
+    def _wait(self, db: sqlite3.Connection) -> None:
+        self._waits.set()
+        self._open.wait(10)
+
+    async def held(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, self._waits.wait, 10)
+
+    async def open(self) -> None:
+        self._open.set()
+        await self._held
+
+
+def test_facts_that_wait_together_share_a_commit_and_keep_their_order(path: Path) -> None:
+    async def work(journal: Journal, reader: Reader, database: Database) -> None:
+        name = await journal.open("/tmp", "t")
+        told: list[Told] = []
+        journal.listen(told.append)
+        gate = Gate(database)
+        await gate.held()
+        before = commits(path)
+        waiting = [asyncio.ensure_future(journal.append(name, said(str(n)))) for n in range(100)]
+        await asyncio.sleep(0)
+        await gate.open()
+        entries = await asyncio.gather(*waiting)
+        assert commits(path) == before + 1
+        assert [entry.seq for entry in entries] == list(range(2, 102))
+        assert [each.entry for each in told] == entries
+
+    play(path, work)
+
+
+def test_a_job_that_fails_spoils_no_other(path: Path) -> None:
+    async def work(journal: Journal, reader: Reader, database: Database) -> None:
+        name = await journal.open("/tmp", "t")
+        gate = Gate(database)
+        await gate.held()
+        jobs: list[Coroutine[Any, Any, Any]] = [
+            journal.append(name, said("before")),
+            journal.append("nobody", said("lost")),
+            database.do(lambda db: 1 // 0),
+            database.do(lambda db: db.execute("INSERT INTO entry VALUES (1 << 32 | 1, 1, 1, 'x', 'x')")),
+            journal.append(name, said("after")),
+        ]
+        waiting = [asyncio.ensure_future(job) for job in jobs]
+        await asyncio.sleep(0)
+        await gate.open()
+        ends: list[Any] = await asyncio.gather(*waiting, return_exceptions=True)
+        assert [type(end).__name__ for end in ends] == [
+            "Entry", "Problem", "ZeroDivisionError", "IntegrityError", "Entry",
+        ]  # fmt: skip
+        assert [ends[0].seq, ends[4].seq] == [2, 3]
+        assert [line[0] for line in reader.raw(name)] == [1, 2, 3]
+
+    play(path, work)
+
+
+def test_of_facts_appended_together_all_are_kept_or_none(path: Path) -> None:
+    async def work(journal: Journal, reader: Reader, _: Database) -> None:
+        name = await journal.open("/tmp", "t")
+        with pytest.raises(OverflowError):
+            await journal.append(name, said("one"), RunStarted("m", max_rounds=2**70))
+        assert (await journal.append(name, said("two"))).seq == 2
+        assert [hit.seq for hit in reader.find("one")] == []
+
+    play(path, work)
+
+
+def test_a_cancelled_wait_still_tells_the_listeners(path: Path) -> None:
+    async def work(journal: Journal, reader: Reader, database: Database) -> None:
+        name = await journal.open("/tmp", "t")
+        told: list[Told] = []
+        journal.listen(told.append)
+        gate = Gate(database)
+        await gate.held()
+        waiting = asyncio.ensure_future(journal.append(name, said("stop me")))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await gate.open()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await journal.append(name, said("next"))
+        assert [each.entry.seq for each in told] == [2, 3]
+
+    play(path, work)
+
+
+def test_a_listener_that_fails_takes_nothing_from_the_others(path: Path) -> None:
+    async def work(journal: Journal, reader: Reader, _: Database) -> None:
+        reports: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: reports.append(context))
+        told: list[Told] = []
+        forget = journal.listen(lambda each: 1 // 0)  # type: ignore[arg-type]
+        journal.listen(told.append)
+        name = await journal.open("/tmp", "t")
+        forget()
+        await journal.append(name, said("hi"))
+        assert len(told) == 2 and [type(report["exception"]) for report in reports] == [ZeroDivisionError]
+
+    play(path, work)
+
+
+def test_a_hundred_at_once_from_many_sessions_leave_no_gap(path: Path) -> None:
+    async def work(journal: Journal, reader: Reader, _: Database) -> None:
+        names = [await journal.open("/tmp", str(n)) for n in range(4)]
+        await asyncio.gather(*(journal.append(names[n % 4], said(str(n))) for n in range(100)))
+        for name in names:
+            assert [line[0] for line in reader.raw(name)] == list(range(1, 27))
+
+    play(path, work)
+
+
+def test_a_clock_that_goes_backwards_does_not_take_the_journal_along(path: Path) -> None:
+    times = iter([100, 50, 70, 2_592_000_000_000, 120])
+
+    async def work(journal: Journal, reader: Reader, _: Database) -> None:
+        name = await journal.open("/tmp", "t")
+        for text in "abcd":
+            await journal.append(name, said(text))
+        assert [line[2] for line in reader.raw(name)] == [100, 100, 100, 2_592_000_000_000, 2_592_000_000_000]
+
+    play(path, work, lambda: next(times))
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("half \ud800 of", "half ? of"),
+        ("nul \0 here", "nul \0 here"),
+        ("\ud83d\ude00 as two halves", "?? as two halves"),
+        ("\udcff from a file name " * 1000, "? from a file name " * 1000),
+        ("日本語 🙂 " * 20_000, "日本語 🙂 " * 20_000),
+        ("", ""),
+        ("\u202e\x1b[31m\r\n", "\u202e\x1b[31m\r\n"),
+    ],
+    ids=["half", "nul", "halves", "long half", "long", "empty", "controls"],
+)
+def test_any_text_is_kept(path: Path, text: str, kept: str) -> None:
+    async def work(journal: Journal, reader: Reader, _: Database) -> None:
+        told: list[Told] = []
+        journal.listen(told.append)
+        name = await journal.open("/tmp\ud800", "t")
+        await journal.append(name, said(text))
+        assert reader.words(name, 2) == kept
+        assert [entry async for entry in journal.read(name)] == [each.entry for each in told]
+
+    play(path, work)
+
+
+def test_contents_are_kept_once(path: Path) -> None:
+    async def work(journal: Journal, reader: Reader, database: Database) -> None:
+        name = await journal.open("/tmp", "t")
+        for _ in range(3):
+            await journal.append(name, said("the same " * 1000), blobs={"a" * 64: b"bytes"})
+        found = await database.do(lambda db: db.execute("SELECT size FROM blob ORDER BY size").fetchall())
+        assert found == [(5,), (9000,)] and reader.blob("a" * 64) == b"bytes"
+
+    play(path, work)
+
+
+def test_readers_meet_no_lock_while_a_thousand_facts_are_written(path: Path) -> None:
+    ended = threading.Event()
+    pages: list[int] = []
+    errors: list[BaseException] = []
+
+    def read(name: str) -> None:
+        reader = Reader(path)
+        try:
+            while not ended.is_set():
+                pages.append(len(list(reader.raw(name))) + len(reader.sessions()) + len(reader.find("word")))
+        except sqlite3.Error as error:
+            errors.append(error)
+        finally:
+            reader.close()
+
+    async def work(journal: Journal, reader: Reader, _: Database) -> None:
+        name = await journal.open("/tmp", "t")
+        threads = [threading.Thread(target=read, args=(name,)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        try:
+            for part in range(20):
+                await asyncio.gather(*(journal.append(name, said(f"word {part} {n}")) for n in range(50)))
+        finally:
+            ended.set()
+            for thread in threads:
+                thread.join()
+        assert len(pages) > 2
+        assert [line[0] for line in reader.raw(name)] == list(range(1, 1002))
+
+    play(path, work)
+    assert not errors
+
+
+def test_the_journal_is_append_only(path: Path) -> None:
+    async def work(journal: Journal, reader: Reader, database: Database) -> None:
+        await journal.open("/tmp", "t")
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            await database.do(lambda db: db.execute("UPDATE entry SET payload = ''"))
+
+    play(path, work)
+
+
+def test_open_questions_are_listed_until_they_are_answered(path: Path) -> None:
+    async def work(journal: Journal, reader: Reader, _: Database) -> None:
+        name = await journal.open("/tmp", "t")
+        asked = [QuestionAsked(Question(f"q{n}", "Which?"), f"c{n}") for n in range(3)]
+        await journal.append(name, RunStarted("m"), *asked)
+        await journal.append(name, QuestionAnswered("q1", "c1", Answer(text="this")))
+        assert [question.id for _, question in reader.questions()] == ["q0", "q2"]
+        await journal.append(name, RunEnded("stopped"))
+        assert reader.questions() == []
+
+    play(path, work)
+
+
+def test_a_session_needs_its_opening(path: Path) -> None:
+    async def work(journal: Journal, reader: Reader, _: Database) -> None:
+        with pytest.raises(Problem, match="There is no session abcd"):
+            await journal.append("abcd", said("hi"))
+        assert (await journal.append("abcd", SessionOpened("abcd", "/tmp", "t"))).seq == 1
+
+    play(path, work)
+
+
+def test_after_the_end_nobody_waits_for_ever(path: Path) -> None:
+    database = Database(path)
+    database.close()
+    database.close()
+
+    async def late() -> None:
+        with pytest.raises(Problem, match="data file is closed"):
+            await database.do(lambda db: None)
+
+    asyncio.run(late())
+
+
+def test_a_loop_that_ended_does_not_end_the_writing(path: Path) -> None:
+    database = Database(path)
+    reader = Reader(path)
+    journal = Journal(database, reader)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(db: sqlite3.Connection) -> None:
+        begun.set()
+        go_on.wait(10)
+
+    async def leave() -> None:
+        waiting = asyncio.ensure_future(database.do(slow))
+        await asyncio.get_running_loop().run_in_executor(None, begun.wait, 10)
+        waiting.cancel()
+
+    asyncio.run(leave())
+    go_on.set()
+    assert len(asyncio.run(journal.open("/tmp", "t"))) == 8
+    reader.close()
+    database.close()
+
+
+def test_a_file_that_was_taken_away_is_not_written_to(path: Path) -> None:
+    with journal_at(path) as (journal, _, _):
+        name = asyncio.run(journal.open("/tmp", "t"))
+        path.rename(path.with_name("away"))
+        with pytest.raises(Problem, match="removed while Journeyman was open"):
+            asyncio.run(journal.append(name, said("where to?")))
+        assert not path.exists()
+        path.with_name("away").rename(path)
+        assert asyncio.run(journal.append(name, said("back"))).seq == 2

@@ -7,11 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlmodel import SQLModel
 
 from core.domain.problems import Problem
 from core.domain.rules import Rule, made_rule
-from core.store import tables
 from core.store.database import Database
 from core.store.rule_book import Book, RuleBook, new_rule_id
 
@@ -96,15 +94,3 @@ def test_nothing_is_added_where_nothing_can_be_written(tmp_path: Path) -> None:
 
 def test_names_are_short_and_new() -> None:
     assert len({new_rule_id() for _ in range(100)}) == 100 and len(new_rule_id()) == 6
-
-
-def test_the_migrations_make_the_tables_that_are_declared(tmp_path: Path) -> None:
-    path = tmp_path / "a.db"
-    Database(path).close()
-    with closing(sqlite3.connect(path)) as db:
-        for name, table in SQLModel.metadata.tables.items():
-            found = {row[1]: (row[2], bool(row[3])) for row in db.execute(f"PRAGMA table_info({name})")}
-            types = {"VARCHAR": "TEXT"}
-            declared = {c.name: (types.get(str(c.type), str(c.type)), not c.nullable) for c in table.columns}
-            assert found == declared
-    assert tables.RuleRow.__tablename__ in SQLModel.metadata.tables

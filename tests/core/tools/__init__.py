@@ -1,1 +1,1 @@
-"""The tools, tried in temp folders."""
+"""What an agent can do, in temporary folders."""

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QModelIndex, Qt
 from pytestqt.qtbot import QtBot
 
+from core.domain.clock import SECOND
 from core.domain.steps import VERBS
 from tests.ui.timeline.journals import START, ListedRows, letter
 from ui.timeline.folds import Folds
@@ -160,6 +161,17 @@ def test_a_row_that_is_still_going_counts_until_now() -> None:
     model.open("s", 1)
     assert model.lasted(step) == 6_100_000
     assert model.index(0, 0).data() == "Step 1: Running make, 6.1s, running"
+
+
+def test_time_stands_still_in_an_interrupted_run() -> None:
+    rows = ListedRows()
+    rows.add("run", "interrupted")
+    rows.add("command", "unknown", object="make deploy", number=1)
+    rows.add("interrupted", "waiting", object="make deploy")
+    model = TimelineModel(rows, clock=lambda: START + 10**12)
+    model.open("s", 3)
+    assert [model.lasted(step) // SECOND for step in rows.rows[:2]] == [2, 1]
+    assert model.axis(1)[1] - START < 60 * SECOND
 
 
 def test_nothing_outside_the_rows() -> None:

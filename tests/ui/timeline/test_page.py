@@ -5,13 +5,12 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QTabBar, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.domain.clock import SECOND
 from core.domain.sessions import SessionRow
-from tests.ui.hands import click, find
+from tests.ui.hands import click, find, press
 from tests.ui.timeline.journals import EXIF, START, ListedRows, letter
 from ui.theme import Look
 from ui.timeline.header import FactLine, Pill
@@ -58,7 +57,7 @@ def test_the_header_says_how_the_session_stands(page: RunPage) -> None:
     facts = find(page, FactLine, "run.facts")
     assert facts.accessibleName() == "~/letters, qwen3-32b, 1m 48s, round 9 of 60, 48.2k tok"
     assert find(page, Pill, "run.status").accessibleName() == "Running"
-    page.show_session(replace(ROW, status="done", rounds=12, cost=0.08, rows=12, steps=12))
+    page.show_session(replace(ROW, status="done", rounds=12, cost=0.08, rows=12))
     assert facts.accessibleName() == "~/letters, qwen3-32b, 1m 48s, 12 rounds, 48.2k tok · $0.08"
     assert find(page, Pill, "run.status").accessibleName() == "Done"
 
@@ -69,9 +68,9 @@ def test_a_run_can_be_stopped_only_while_it_goes(page: RunPage, qtbot: QtBot) ->
     with qtbot.waitSignal(page.stop):
         click(button)
     for status in ("done", "failed", "stopped", "limit", "interrupted"):
-        page.show_session(replace(ROW, status=status, rows=12, steps=12))
+        page.show_session(replace(ROW, status=status, rows=12))
         assert not button.isVisible()
-    page.show_session(replace(ROW, status="waiting", rows=12, steps=12))
+    page.show_session(replace(ROW, status="waiting", rows=12))
     assert button.isVisible()
 
 
@@ -86,7 +85,7 @@ def test_what_came_meanwhile_is_one_click_away(page: RunPage, rows: ListedRows) 
     page.view.settle()
     latest = find(page, QPushButton, "timeline.latest")
     assert not latest.isVisible()
-    QTest.keyClick(page.view, Qt.Key.Key_Home)
+    press(page.view, Qt.Key.Key_Home)
     page.apply([rows.add("read", object="a.py", run=2) for _ in range(12)])
     page.view.settle()
     assert latest.isVisible() and latest.text() == "12 new · Jump to latest"
@@ -124,7 +123,7 @@ def test_another_look(page: RunPage, pane: StepPane, look: Look, rows: ListedRow
 
 
 def summary(pane: StepPane) -> str:
-    return "\n".join(part.toPlainText() for part in pane._summary.widget().findChildren(QPlainTextEdit))
+    return "\n".join(part.toPlainText() for part in pane._summary.findChildren(QPlainTextEdit))
 
 
 def tabs(pane: StepPane) -> list[str]:
@@ -183,4 +182,4 @@ def test_the_pane_folds_by_button_and_key(pane: StepPane, qtbot: QtBot) -> None:
     with qtbot.waitSignal(pane.folded):
         click(find(pane, QToolButton, "step.fold"))
     with qtbot.waitSignal(pane.folded):
-        QTest.keyClick(pane, Qt.Key.Key_Q)
+        press(pane, Qt.Key.Key_Q)

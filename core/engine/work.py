@@ -1,0 +1,76 @@
+"""What a run works with, and how it asks the person."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.domain.events import Entry, QuestionAnswered, QuestionAsked, RunEvent, Text
+from core.domain.messages import Message
+from core.domain.question import Answer, Question
+from core.engine.conversation import Conversation
+from core.engine.drafts import Drafts
+from core.models.model import Model
+from core.store.journal import Journal
+from core.store.reader import Reader
+from core.store.told import Told
+
+
+@dataclass(slots=True)
+class Work:
+    """One run. `talk` is the conversation so far, folded from the journal by the listener of the run.
+
+    Attributes:
+        pausing: the person wants it to pause at the next boundary.
+        reading: set while a reply is being read; words sent now cut it.
+    """
+
+    session: str
+    workspace: Path
+    model_name: str
+    model: Model
+    talk: Conversation
+    journal: Journal
+    reader: Reader
+    drafts: Drafts
+    attended: bool = False
+    pausing: bool = False
+    reading: asyncio.Timeout | None = None
+
+    def cut(self) -> None:
+        """End the reply that is being read."""
+        if self.reading:
+            self.reading.reschedule(asyncio.get_running_loop().time())
+
+    async def record(self, *events: RunEvent, blobs: dict[str, bytes] | None = None) -> Entry:
+        """Make facts durable; the conversation hears of them before this returns."""
+        return await self.journal.append(self.session, *events, blobs=blobs)
+
+    def whole(self, text: Text) -> str:
+        """A text in full."""
+        return self.reader.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
+
+    def said(self) -> str:
+        """The last words of the agent."""
+        last: Message | None = next((m for m in reversed(self.talk.messages) if m.role == "assistant"), None)
+        return last.text.head if last else ""
+
+    async def ask(self, question: Question, call_id: str = "") -> Answer:
+        """Ask unless asked already, then wait until the answer is in the journal, whoever wrote it."""
+        heard = asyncio.Event()
+
+        def hear(told: Told) -> None:
+            event = told.entry.event
+            if isinstance(event, QuestionAnswered) and event.question_id == question.id:
+                heard.set()
+
+        forget = self.journal.listen(hear)
+        try:
+            if question.id not in self.talk.questions:
+                await self.record(QuestionAsked(question, call_id))
+            if self.talk.questions[question.id] is None:
+                await heard.wait()
+        finally:
+            forget()
+        answer = self.talk.questions[question.id]
+        assert answer is not None
+        return answer

@@ -1,0 +1,1 @@
+"""Measurements of speed and of endurance, printed as plain lines."""

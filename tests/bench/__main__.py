@@ -1,0 +1,55 @@
+"""Measure: python -m tests.bench [names] [--json]. Without names: all of them."""
+
+import json
+import sys
+from dataclasses import asdict
+
+from tests.bench.bench import Bench, Figure
+from tests.bench.kill import kills
+from tests.bench.loop import rounds
+from tests.bench.stop import stops
+from tests.bench.wire import chunks
+
+BENCHES = (
+    Bench("loop", "our own cost of a round, against the same rows written by plain sqlite3", rounds),
+    Bench("stop", "how long a stop takes, at random moments of a run", stops),
+    Bench("kill", "kill -9 at random moments and at every 7th write of a run", kills),
+    Bench("wire", "our own cost of a streamed chunk, against bare httpx that splits lines and reads JSON", chunks),
+)
+
+
+def main(words: list[str]) -> int:
+    """0 when every goal was met."""
+    plain = "--json" not in words
+    names = [word for word in words if word != "--json"]
+    known = {bench.name: bench for bench in BENCHES}
+    if strange := sorted(set(names) - set(known)):
+        print(f"There is no bench {', '.join(strange)}. They are:", file=sys.stderr)
+        for bench in BENCHES:
+            print(f"  {bench.name:8} {bench.what}", file=sys.stderr)
+        return 2
+    good = True
+    for bench in BENCHES if not names else [known[name] for name in names]:
+        if plain:
+            print(f"{bench.name}: {bench.what}", flush=True)
+        for figure in bench.run():
+            good = good and figure.good
+            print(line(figure) if plain else json.dumps({"bench": bench.name, **asdict(figure)}), flush=True)
+    return 0 if good else 1
+
+
+def line(figure: Figure) -> str:
+    """As a person reads it."""
+    values = "  ".join(f"{name} {_short(value)}" for name, value in figure.values.items())
+    goal = f"  [{figure.goal}: {'met' if figure.good else 'NOT MET'}]" if figure.goal else ""
+    return f"  {figure.name:14} {values}{goal}"
+
+
+def _short(value: float | int | str) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) else value
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,181 @@
+"""The contract that every wire keeps, against recordings of servers that others wrote."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from core.domain.events import Usage
+from core.models.model import Asked
+from tests.core.models.replies import GOLDEN, Gathered, exchange, fold_of, folded, parser_of
+from tests.servers.scripted import Act, answer, failure
+
+PREFIXES = {"openai-chat": "chat", "openai-responses": "responses", "anthropic": "anthropic", "ollama": "ollama"}
+TWO = (Asked("read_file", '{"path":"a.txt"}'), Asked("read_file", '{"path":"b.txt"}'))
+TWO_DUMPED = (Asked("read_file", '{"path": "a.txt"}'), Asked("read_file", '{"path": "b.txt"}'))
+ONE = (Asked("read_file", '{"path":"a.txt"}'),)
+
+
+class Expected(NamedTuple):
+    """What a recording says."""
+
+    text: str = ""
+    reasoning: str = ""
+    calls: tuple[Asked, ...] = ()
+    stop: str = ""
+    usage: Usage | None = None
+
+
+SCENES = {
+    "plain": None,
+    "tools": Expected("I will read two files.", "", TWO),
+    "think": Expected("The answer is 4.", "Let me think about it. Two and two."),
+    "length": Expected("truncated by max tokens", "", (), "length"),
+    "interleave": Expected("text after tool", "", (Asked("noop", "{}"),)),
+}
+OTHERS = {
+    "litellm/anthropic-over-openai-tools.sse": ("anthropic", Expected("I will read two files.", "", TWO)),
+    "litellm/chat-over-ollama-tools.sse": ("chat", Expected("I will read two files.", "", TWO_DUMPED)),
+    "litellm/chat-think.sse": ("chat", SCENES["think"]),
+    "litellm/responses-over-openai-tools.sse": ("responses", Expected("I will read two files.", "", TWO)),
+    "llamacpp/chat-plain.sse": ("chat", None),
+    "llamacpp/chat-tool-1.sse": ("chat", None),
+    "llamacpp/chat-tool-2.sse": ("chat", None),
+    "llamacpp/responses-plain.sse": (
+        "responses",
+        Expected("", "倡议Cells赌场赌场eco Families", (), "", Usage(12, 6)),
+    ),
+    "llamacpp/scripted-chat-tool.sse": ("chat", Expected("I will read it.", "", ONE, "", Usage(159, 28))),
+    "llamacpp/scripted-anthropic-tool.sse": (
+        "anthropic",
+        Expected("I will read it.", "", ONE, "", Usage(159, 28, 158)),
+    ),
+    "llamacpp/scripted-responses-tool.sse": (
+        "responses",
+        Expected("I will read it.", "", ONE, "", Usage(159, 28, 158)),
+    ),
+    "transformers/chat.sse": ("chat", Expected("\n\n\n\n\n\n", "", (), "length", Usage(53, 6))),
+}
+
+
+class Recording(NamedTuple):
+    name: str
+    wire: str
+    expected: Expected | None
+
+    @property
+    def data(self) -> bytes:
+        return (GOLDEN / self.name).read_bytes()
+
+
+def recordings() -> list[Recording]:
+    """Every recorded reply, and what it says where that is known."""
+    found = []
+    for prefix, wire in PREFIXES.items():
+        for scene, expected in SCENES.items():
+            end = "ndjson" if wire == "ollama" else "sse"
+            if wire == "ollama" and scene == "tools":
+                expected = Expected("I will read two files.", "", TWO_DUMPED)
+            if wire == "ollama" and scene == "length":
+                expected = Expected("truncated by max tokens")  # aimock says `stop` on this wire
+            found.append(Recording(f"aimock/{prefix}-{scene}.{end}", wire, expected))
+    return found + [Recording(name, wire, expected) for name, (wire, expected) in OTHERS.items()]
+
+
+ALL = recordings()
+SMALL = [one for one in ALL if len(one.data) < 6_000]
+NAMES = [one.name for one in ALL]
+
+
+def check(got: Gathered, expected: Expected | None) -> None:
+    assert got.fault is None
+    if expected is None:
+        assert got.text or got.reasoning or got.calls
+        return
+    found = Expected(got.text, got.reasoning, tuple(got.calls), got.stop, got.usage if expected.usage else None)
+    assert found == expected
+
+
+def kind_of(wire: str) -> str:
+    return "application/x-ndjson" if wire == "ollama" else "text/event-stream"
+
+
+def test_every_recording_is_read() -> None:
+    """None lies there unused."""
+    errors = {"overflow", "ratelimit", "cut"}
+    files = {path.relative_to(GOLDEN).as_posix() for path in GOLDEN.rglob("*.*json")}
+    files |= {path.relative_to(GOLDEN).as_posix() for path in GOLDEN.rglob("*.sse")}
+    assert {name for name in files if Path(name).stem.split("-")[-1] not in errors} == set(NAMES)
+
+
+@pytest.mark.parametrize("one", ALL, ids=NAMES)
+def test_a_recorded_reply_is_read_over_http(one: Recording) -> None:
+    """As the server sent it."""
+    got, server = exchange(one.wire, answer(one.data, kind_of(one.wire)))
+    check(got, one.expected)
+    assert server.requests[0].json["stream"] is True
+    assert "temperature" not in server.requests[0].body.decode()
+
+
+@pytest.mark.parametrize("one", ALL, ids=NAMES)
+def test_a_reply_is_the_same_byte_by_byte(one: Recording) -> None:
+    """However the network cuts it."""
+    whole = folded(one.wire, [one.data])
+    check(whole, one.expected)
+    assert folded(one.wire, [one.data[place : place + 1] for place in range(len(one.data))]) == whole
+
+
+@pytest.mark.parametrize("one", SMALL, ids=[one.name for one in SMALL])
+def test_events_are_the_same_split_at_every_byte(one: Recording) -> None:
+    """Two pieces, cut everywhere; also with other line ends."""
+    for data in {one.data, one.data.replace(b"\n", b"\r\n"), one.data.replace(b"\n", b"\r")}:
+        parser = parser_of(one.wire)
+        whole = parser.feed(data) + parser.rest()
+        for place in range(0, len(data), 1 if data is one.data else 7):
+            parser = parser_of(one.wire)
+            assert parser.feed(data[:place]) + parser.feed(data[place:]) + parser.rest() == whole
+
+
+@pytest.mark.parametrize("one", ALL, ids=NAMES)
+def test_a_reply_that_is_cut_is_never_an_answer(one: Recording) -> None:
+    """Before its end was told, at every event."""
+    parser, fold = parser_of(one.wire), fold_of(one.wire)
+    events = parser.feed(one.data) + parser.rest()
+    told = []
+    for event in events:
+        fold.take(event)
+        told.append(fold.complete)
+    assert fold.complete and not any(told[: told.index(True)])
+    assert told.index(True) >= len(events) - 4
+
+
+@pytest.mark.parametrize("wire", FOUR := sorted(PREFIXES.values()))
+@pytest.mark.parametrize("end", ["closed", "reset"])
+def test_a_cut_keeps_the_words_that_came(wire: str, end: str) -> None:
+    """They are told first, then the cut."""
+    one = next(one for one in ALL if one.wire == wire and "think" in one.name)
+    half = one.data[: one.data.index(b"The answer") + len(b"The answer is 4.") + 40].rpartition(b"\n")[0] + b"\n\n"
+    half = half if wire == "ollama" or b"The answer" in half else one.data.partition(b"4.")[0] + b'4."'
+    acts: list[Act] = answer(half, kind_of(wire), sized=False)
+    got, _ = exchange(wire, [*acts, "reset"] if end == "reset" else acts)
+    assert got.kind == "cut" and got.fault is not None and got.fault.again
+    assert got.reasoning == "Let me think about it. Two and two." and got.calls == [] and got.usage is None
+
+
+@pytest.mark.parametrize("wire", FOUR)
+@pytest.mark.parametrize(("scene", "kind"), [("overflow", "too_long"), ("ratelimit", "rate_limited")])
+def test_a_recorded_error_is_understood(wire: str, scene: str, kind: str) -> None:
+    """Too long is not tried again; too often is, as late as the server wants."""
+    prefix = next(prefix for prefix, name in PREFIXES.items() if name == wire)
+    body = next((GOLDEN / "aimock").glob(f"{prefix}-{scene}.*[nj]s*")).read_bytes() if wire == "ollama" else b""
+    body = body or (GOLDEN / "aimock" / f"{prefix}-{scene}.sse").read_bytes()
+    status = "429 Too Many Requests" if kind == "rate_limited" else "400 Bad Request"
+    got, _ = exchange(wire, failure(status, body, ["Retry-After: 1"] if kind == "rate_limited" else []))
+    assert got.kind == kind and got.fault is not None
+    assert (got.fault.again, got.fault.after_s) == ((True, 1.0) if kind == "rate_limited" else (False, 0.0))
+
+
+@pytest.mark.parametrize("wire", FOUR)
+def test_an_empty_stream_is_a_cut(wire: str) -> None:
+    """Nothing is no answer."""
+    assert exchange(wire, answer(b"", kind_of(wire)))[0].kind == "cut"

@@ -1,0 +1,405 @@
+"""What a bad or broken model server can do to us, case by case: words say why, nothing hangs, nothing grows."""
+
+import asyncio
+import json
+import ssl
+from typing import Any
+
+import pytest
+
+from core.domain.events import Call, Text
+from core.domain.problems import Problem
+from core.models.model import Asked
+from core.models.plain import NOTE
+from core.models.retry import ATTEMPTS, wait_s
+from core.models.server import Patience, Server
+from core.models.wire import UNKNOWN
+from core.models.wires import WIRES
+from tests.core.models.replies import (
+    BOUND_S,
+    GOLDEN,
+    KEY,
+    QUICK,
+    Gathered,
+    asking,
+    called,
+    exchange,
+    gather,
+    returned,
+    said,
+)
+from tests.servers.scripted import Scripted, answer, chunk, failure, scripted, stream
+
+FOUR = sorted(WIRES)
+HASTY = Patience(connect_s=2.0, first_s=0.4, silence_s=0.4, whole_s=10.0, after_end_s=0.2)
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+HELLO = stream(chunk(content="Hello"), end="")
+DONE = stream(chunk(content="Hello"), chunk("stop"))
+
+
+def call_chunk(arguments: str, name: str = "read_file", id: str = "x", index: int = 0) -> dict[str, Any]:
+    return chunk(tool_calls=[{"index": index, "id": id, "function": {"name": name, "arguments": arguments}}])
+
+
+def called_with(*arguments: str, **more: Any) -> Gathered:
+    """The reply with calls of these arguments, as the chat wire reads it."""
+    chunks = [call_chunk(words, id=f"x{place}", index=place, **more) for place, words in enumerate(arguments)]
+    return exchange("chat", answer(stream(*chunks, chunk("tool_calls"))))[0]
+
+
+@pytest.mark.parametrize("wire", FOUR)
+def test_m1_refused(wire: str) -> None:
+    async def run() -> Gathered:
+        async with scripted([]) as server:
+            url = server.url
+        return await gather(WIRES[wire](Server(url, KEY, patience=QUICK), "m", UNKNOWN), asking())
+
+    got = asyncio.run(run())
+    assert got.kind == "refused" and got.fault is not None and "127.0.0.1" in got.fault.trouble.what
+    assert got.fault.trouble.do
+
+
+def test_m2_reset_in_mid_stream() -> None:
+    got, _ = exchange("chat", [HEAD + HELLO, "reset"])
+    assert (got.text, got.kind, got.usage) == ("Hello", "cut", None)
+
+
+@pytest.mark.parametrize(("size", "kind"), [(20, "cut"), (100_000, "")])
+def test_m3_wrong_content_length(size: int, kind: str) -> None:
+    """Too short cuts the reply; too long does not matter once the reply said that it is whole."""
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: {size}\r\n\r\n".encode()
+    got, _ = exchange("chat", [head + DONE, "reset"])
+    assert got.kind == kind
+
+
+@pytest.mark.parametrize("wire", FOUR)
+def test_m4_endless_line(wire: str) -> None:
+    got, server = exchange(wire, [HEAD, "drip"], drip=b"data: " + b"x" * 65_536)
+    assert got.kind == "too_much" and got.fault is not None and not got.fault.again
+    assert server.sent < 16 << 20
+
+
+@pytest.mark.parametrize("drip", [b": PROCESSING\n\n", b"\n", b"event: ping\ndata:\n\n"])
+def test_m5_keep_alive_drip(drip: bytes) -> None:
+    """Signs of life that mean nothing do not count."""
+    got, server = exchange("chat", [HEAD + HELLO, "drip"], drip=drip, patience=HASTY)
+    assert (got.text, got.kind) == ("Hello", "timeout")
+    assert server.sent > len(HEAD + HELLO)
+
+
+def test_m5_pings_of_anthropic_do_not_count() -> None:
+    ping = b'event: ping\ndata: {"type": "ping"}\n\n'
+    assert exchange("anthropic", [HEAD, "drip"], drip=ping, patience=HASTY)[0].kind == "timeout"
+
+
+def test_m5_silence() -> None:
+    assert exchange("chat", [HEAD + HELLO, "hang"], patience=HASTY)[0].kind == "timeout"
+    assert exchange("chat", ["hang"], patience=HASTY)[0].kind == "timeout"
+
+
+def test_silence_after_the_end_keeps_the_reply() -> None:
+    """A server that neither says [DONE] nor hangs up has still answered."""
+    whole = stream(chunk(content="Hello"), chunk("stop"), end="")
+    got, _ = exchange("chat", [HEAD + whole, "hang"])
+    assert (got.text, got.kind) == ("Hello", "")
+
+
+@pytest.mark.parametrize("wire", FOUR)
+def test_m6_gzip_bomb(wire: str) -> None:
+    """It is not unpacked, for we asked for none."""
+    got, server = exchange(wire, answer(b"\x1f\x8b" + b"\0" * 300_000, headers=["Content-Encoding: gzip"]))
+    assert got.kind == "garbled" and got.fault is not None and not got.fault.again
+    assert server.requests[0].headers["accept-encoding"] == "identity"
+
+
+def test_m7_header_of_200_kb() -> None:
+    got, _ = exchange("chat", answer(DONE, headers=["X-Big: " + "x" * 200_000]))
+    assert got.kind in ("not_a_server", "cut")
+
+
+@pytest.mark.parametrize("wire", FOUR)
+def test_m8_redirect_gets_no_key(wire: str) -> None:
+    async def run() -> tuple[Gathered, Scripted]:
+        async with scripted(answer(DONE)) as other, asyncio.timeout(BOUND_S):
+            place = f"Location: {other.url.replace('127.0.0.1', 'localhost')}/chat/completions"
+            async with scripted(answer(b"", status="302 Found", headers=[place])) as server:
+                model = WIRES[wire](Server(server.url, KEY, patience=QUICK), "m", UNKNOWN)
+                return await gather(model, asking()), other
+
+    got, other = asyncio.run(run())
+    assert got.kind == "moved" and got.fault is not None and f"localhost:{other.port}" in got.fault.trouble.why
+    assert other.connections == 0
+
+
+@pytest.mark.parametrize("wire", FOUR)
+def test_m9_wrong_key_is_not_repeated(wire: str) -> None:
+    """A server that echoes the key does not bring it into any text."""
+    body = {"error": {"message": f"Incorrect API key provided: {KEY}.", "code": "invalid_api_key"}}
+    got, server = exchange(wire, failure("401 Unauthorized", body))
+    assert got.kind == "key" and got.fault is not None and not got.fault.again
+    assert KEY not in str(got.fault) and "[key]" in str(got.fault)
+    assert KEY in str(server.requests[0].headers)
+
+
+@pytest.mark.parametrize("cut", range(1, len(KEY)))
+def test_m9_a_key_in_the_reply_is_hidden_too(cut: int) -> None:
+    """Also when two pieces hold its halves."""
+    chunks = [chunk(content=f"It is {KEY[:cut]}"), chunk(content=f"{KEY[cut:]}, sk-t")]
+    first, second = stream(chunks[0], end=""), stream(chunks[1], chunk("stop"))
+    got, _ = exchange("chat", [HEAD + first, second])
+    assert got.text == "It is [key], sk-t"
+
+
+def test_m10_retry_after_of_a_day_is_shown_and_not_waited_for() -> None:
+    got, _ = exchange("chat", failure("429 Too Many Requests", {"error": "slow down"}, ["Retry-After: 86400"]))
+    assert got.kind == "rate_limited" and got.fault is not None
+    assert "24 h" in got.fault.trouble.why and wait_s(got.fault, 1) is None
+
+
+def test_m11_errors_of_the_server_are_tried_again_and_counted() -> None:
+    got, _ = exchange("chat", failure("500 Internal Server Error", b""))
+    assert got.kind == "server" and got.fault is not None and "500" in got.fault.trouble.why
+    assert [wait_s(got.fault, attempt) is None for attempt in range(1, ATTEMPTS + 1)] == [False, False, False, True]
+
+
+@pytest.mark.parametrize("wire", FOUR)
+@pytest.mark.parametrize("status", ["200 OK", "404 Not Found"])
+@pytest.mark.parametrize("kind", ["text/html", "application/json", "text/plain"])
+def test_m12_a_web_page_is_no_reply(wire: str, status: str, kind: str) -> None:
+    got, _ = exchange(wire, answer(b"<!DOCTYPE html><html><body>Welcome</body></html>", kind, status))
+    assert got.kind == "not_a_server" and got.fault is not None and "/v1" in got.fault.trouble.do
+
+
+def test_m13_carriage_returns_a_mark_at_the_start_and_cut_letters() -> None:
+    body = stream(chunk(content="Grüße, 世界 🦉"), chunk("stop")).replace(b"\n", b"\r")
+    data = b"\xef\xbb\xbf" + body.decode().encode()
+    got, _ = exchange("chat", [HEAD, *(data[place : place + 1] for place in range(len(data)))])
+    assert got.text == "Grüße, 世界 🦉"
+
+
+def test_m14_arguments_that_were_cut_off_are_passed_on() -> None:
+    assert called_with('{"path": "a.t').calls == [Asked("read_file", '{"path": "a.t')]
+
+
+def test_m15_a_tool_nobody_knows_is_passed_on() -> None:
+    assert called_with("{}", name="launch_rocket").calls == [Asked("launch_rocket", "{}")]
+
+
+def test_m16_one_id_for_two_calls() -> None:
+    chunks = [call_chunk("1", index=0), call_chunk("2", index=1)]
+    got, _ = exchange("chat", answer(stream(*chunks, chunk("tool_calls"))))
+    assert [call.arguments for call in got.calls] == ["1", "2"]
+
+
+def test_m17_deep_nesting() -> None:
+    """In arguments it is the engine's; in the stream itself it is not read."""
+    deep = "[" * 100_000
+    assert called_with(deep).calls[0].arguments == deep
+    got, _ = exchange("chat", answer(stream(deep + "]" * 100_000)))
+    assert got.kind == "garbled"
+    request = asking(said("go"), called(Call("r1c1", "read_file", Text(deep))), returned("r1c1", "no", failed=True))
+    for wire in FOUR:
+        assert exchange(wire, answer(b"{}", "application/json"), request=request)[1].requests
+
+
+@pytest.mark.parametrize("number", ["NaN", "1e999", "-Infinity", "9" * 5_000])
+def test_m18_numbers_that_are_none(number: str) -> None:
+    arguments = f'{{"line": {number}}}'
+    assert called_with(arguments).calls == [Asked("read_file", arguments)]
+    line = f'{{"message":{{"tool_calls":[{{"function":{{"name":"f","arguments":{arguments}}}}}]}},"done":true}}\n'
+    got, _ = exchange("ollama", answer(line.encode(), "application/x-ndjson"))
+    assert got.kind == "" and got.calls[0].tool == "f"
+
+
+@pytest.mark.parametrize("wire", FOUR)
+def test_m19_half_characters_and_nul(wire: str) -> None:
+    """They arrive, and can be sent again."""
+    words = "a\ud800b\0c"
+    got, _ = exchange("chat", answer(stream(chunk(content=words), chunk("stop"))))
+    assert got.text == words
+    request = asking(said(words), called(Call("r1c1", "read_file", Text('"\ud800"')), words=words))
+    _, server = exchange(wire, answer(b"{}", "application/json"), request=request)
+    assert words in json.dumps(server.requests[0].json, ensure_ascii=False).replace("\\u0000", "\0")
+
+
+def test_m19_a_character_cut_into_two_pieces_is_made_whole() -> None:
+    chunks = stream(chunk(content="\ud83e"), end=""), stream(chunk(content="\udd89!"), chunk("stop"))
+    assert exchange("chat", [HEAD, *chunks])[0].text == "🦉!"
+    assert exchange("chat", [HEAD, chunks[0], stream(chunk("stop"))])[0].text == "\ud83e"
+
+
+@pytest.mark.parametrize("wire", FOUR)
+def test_m20_an_empty_reply_is_a_reply(wire: str) -> None:
+    """Thrice the same; what to do about it is not the wire's."""
+    bodies = {
+        "chat": stream(chunk("stop")),
+        "responses": b'data: {"type":"response.completed","response":{"output":[]}}\n\n',
+        "anthropic": b'data: {"type":"message_stop"}\n\n',
+        "ollama": b'{"done":true,"done_reason":"stop"}\n',
+    }
+    for _ in range(3):
+        got, _ = exchange(wire, answer(bodies[wire]))
+        assert got.kind == "" and (got.text, got.calls, got.usage, got.deltas) == ("", [], None, 1)
+
+
+@pytest.mark.parametrize("count", [-5, 10**12, 10**400, "many", True, [1], 1e999], ids=lambda value: str(value)[:9])
+def test_m21_impossible_counts_are_left_out_and_said(count: Any) -> None:
+    usage = {"prompt_tokens": count, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 3}}
+    got, _ = exchange("chat", answer(stream(chunk(content="x"), {**chunk("stop"), "usage": usage})))
+    assert got.usage is not None and (got.usage.input, got.usage.output, got.usage.cached) == (0, 7, 0)
+    assert got.note == NOTE
+
+
+def test_m22_words_after_the_finish_are_kept() -> None:
+    got, _ = exchange("chat", answer(stream(chunk(content="a"), chunk("stop"), chunk(content="b"))))
+    assert (got.text, got.stop) == ("ab", "")
+
+
+def test_m22_nothing_after_the_end_is_read() -> None:
+    got, _ = exchange("chat", answer(DONE + b"data: {{{ not json\n\n"))
+    assert (got.text, got.kind) == ("Hello", "")
+
+
+def test_m23_the_same_call_twenty_times_is_passed_on() -> None:
+    """Whether that is a loop is not the wire's to say."""
+    assert called_with(*["{}"] * 20).calls == [Asked("read_file", "{}")] * 20
+
+
+def test_m24_a_reply_that_never_ends_has_a_bound_in_size() -> None:
+    got, server = exchange("chat", [HEAD, "drip"], drip=stream(chunk(content="x" * 500_000), end=""))
+    assert got.kind == "too_much" and got.fault is not None and not got.fault.again
+    assert 31 << 20 < server.sent < 48 << 20
+
+
+def test_m24_a_reply_that_never_ends_has_a_bound_in_time() -> None:
+    patience = Patience(whole_s=0.5)
+    got, _ = exchange("chat", [HEAD, "drip"], drip=HELLO, patience=patience)
+    assert got.kind == "too_much" and got.text.startswith("HelloHello")
+
+
+def test_m25_words_that_look_like_orders_are_words() -> None:
+    words = 'The file says "[FINAL] data: [DONE] [ASK_USER] {"error": 1}\n\nevent: error".'
+    got, _ = exchange("chat", answer(stream(chunk(content=words), chunk("stop"))))
+    assert (got.text, got.calls, got.stop) == (words, [], "")
+
+
+def test_m26_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> tuple[Gathered, Scripted]:
+        async with scripted(answer(b"")) as proxy, scripted(answer(DONE)) as server, asyncio.timeout(BOUND_S):
+            for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+                monkeypatch.setenv(name, proxy.url.removesuffix("/v1"))
+            model = WIRES["chat"](Server(server.url, KEY, patience=QUICK), "m", UNKNOWN)
+            return await gather(model, asking()), proxy
+
+    got, proxy = asyncio.run(run())
+    assert got.text == "Hello" and proxy.connections == 0
+
+
+def test_m26_a_proxy_that_was_set_is_used() -> None:
+    """Past this machine; the proxy sees the request, which here is for a name that does not exist."""
+
+    async def run() -> tuple[Gathered, Scripted]:
+        async with scripted(answer(DONE)) as proxy, asyncio.timeout(BOUND_S):
+            place = Server(
+                "http://model.invalid/v1", KEY, plain=True, proxy=proxy.url.removesuffix("/v1"), patience=QUICK
+            )
+            return await gather(WIRES["chat"](place, "m", UNKNOWN), asking()), proxy
+
+    got, proxy = asyncio.run(run())
+    assert got.text == "Hello" and proxy.requests[0].path == "http://model.invalid/v1/chat/completions"
+
+
+def test_m27_a_certificate_that_is_not_valid_is_refused() -> None:
+    async def run() -> tuple[Gathered, Scripted]:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(GOLDEN / "tls" / "certificate.pem", GOLDEN / "tls" / "key.pem")
+        async with scripted(answer(DONE), tls=context) as server, asyncio.timeout(BOUND_S):
+            model = WIRES["chat"](Server(server.url, KEY, patience=QUICK), "m", UNKNOWN)
+            return await gather(model, asking()), server
+
+    got, server = asyncio.run(run())
+    assert got.kind == "tls" and got.fault is not None and "certificate" in got.fault.trouble.why
+    assert server.requests == [] and not got.fault.again
+
+
+def test_m27_a_server_that_does_not_speak_tls() -> None:
+    async def run() -> Gathered:
+        async with scripted(answer(DONE)) as server, asyncio.timeout(BOUND_S):
+            place = Server(server.url.replace("http:", "https:"), KEY, patience=QUICK)
+            return await gather(WIRES["chat"](place, "m", UNKNOWN), asking())
+
+    assert asyncio.run(run()).kind in ("tls", "cut")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://user:secret@api.example.com/v1",
+        "https://user@api.example.com/v1",
+        "https://api.example.com/v1?key=1",
+        "https://api.example.com/v1?",
+        "https://api.example.com/v1#x",
+        "http://api.example.com/v1",
+        "http://127.0.0.1.example.com/v1",
+        "http://0x7f.evil.com/v1",
+        "ftp://api.example.com/v1",
+        "file:///etc/passwd",
+        "api.example.com",
+        "https://",
+        "https://a\\@127.0.0.1/",
+        "https://a b/",
+        "https://a\n/",
+        "https://host:99999/",
+        "",
+    ],
+)
+def test_m28_addresses_that_mislead_are_refused_at_entry(address: str) -> None:
+    with pytest.raises(Problem) as caught:
+        Server(address, KEY)
+    assert caught.value.trouble.do and "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["https://api.openai.com/v1", "http://localhost:1234/v1", "http://[::1]:8080", "http://127.0.0.9/"]
+)
+def test_good_addresses_are_taken(address: str) -> None:
+    assert KEY not in repr(Server(address, KEY))
+
+
+@pytest.mark.parametrize("key", ["a b", "a\nb", "schlüssel", "a\0"])
+def test_a_key_that_cannot_be_one_is_refused(key: str) -> None:
+    with pytest.raises(Problem):
+        Server("https://api.example.com", key)
+
+
+def test_a_port_that_speaks_something_else() -> None:
+    got, _ = exchange("chat", [b"SSH-2.0-OpenSSH_9.2\r\n\r\n"])
+    assert got.kind == "not_a_server"
+
+
+def test_a_connection_that_is_closed_at_once() -> None:
+    assert exchange("chat", [])[0].kind == "cut"
+
+
+def test_a_reply_may_be_stopped_at_any_time() -> None:
+    """The task ends at once, and the connection with it."""
+
+    async def run() -> Scripted:
+        async with scripted([HEAD + HELLO, "hang"]) as server:
+            model = WIRES["chat"](Server(server.url, KEY), "m", UNKNOWN)
+            came = asyncio.Event()
+
+            async def listen() -> None:
+                async for _ in model.stream(asking()):
+                    came.set()
+
+            task = asyncio.create_task(listen())
+            async with asyncio.timeout(BOUND_S):
+                await came.wait()
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                await server.quiet.wait()
+            return server
+
+    assert asyncio.run(run()).connections == 1

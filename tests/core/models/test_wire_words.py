@@ -1,0 +1,299 @@
+"""The small parts of the wires: lines, events, keys kept out of texts, faults in one language, lists, token counts."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from core.models.faults import KINDS, TOO_LONG, Said, is_too_long, kind_of, refused, retry_after, said_in, spoken
+from core.models.lines import LONGEST_LINE, Lines
+from core.models.lists import anthropic_list, chat_list, ollama_model
+from core.models.mask import Flow, Mask
+from core.models.model import Fault
+from core.models.sse import Sse
+from core.models.tokens import estimate, learned
+from core.models.wire import Listed
+from tests.core.models.replies import KEY, PLACE
+
+BYTES = some.lists(
+    some.sampled_from([b"data: ", b"data:", b"event: e", b":c", b"\r", b"\n", b"\r\n", b"\xc3\xbc", b"x", b" "])
+)
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    """The data in pieces."""
+    ends = sorted({place % (len(data) + 1) for place in places} | {len(data)})
+    return [data[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+@given(BYTES.map(b"".join), some.lists(some.integers(0, 999)))
+def test_any_bytes_cut_anywhere_are_the_same_events(data: bytes, places: list[int]) -> None:
+    whole, parts = Sse(), Sse()
+    assert whole.feed(data) == [event for piece in cut(data, places) for event in parts.feed(piece)]
+
+
+@given(some.lists(some.sampled_from([b"a", b"bc", b"\r", b"\n"])).map(b"".join), some.lists(some.integers(0, 99)))
+def test_lines_are_those_of_python(data: bytes, places: list[int]) -> None:
+    lines = Lines()
+    found = [line for piece in cut(data, places) for line in lines.feed(piece)]
+    rest = [lines.rest()] if lines.rest() else []
+    assert found + rest == data.splitlines()
+
+
+def test_events_of_the_standard() -> None:
+    text = ":c\n\ndata: a\ndata:b\ndata:  c\nid: 1\nretry: 5\nevent: e\n\nevent: f\n\ndata\n\ndata: cut"
+    assert [tuple(event) for event in Sse().feed(text.encode())] == [("e", "a\nb\n c"), ("", "")]
+
+
+def test_a_line_has_a_bound() -> None:
+    lines = Lines()
+    assert lines.feed(b"x" * LONGEST_LINE) == []
+    with pytest.raises(Fault):
+        lines.feed(b"x")
+    with pytest.raises(Fault):
+        Lines().feed(b"a\n" + b"x" * (LONGEST_LINE + 1) + b"\nb\n")
+
+
+@given(some.lists(some.sampled_from(["a", KEY, KEY[:3], KEY[3:], "\ud83e", "\udd89", "s", "sk"])), some.integers(1, 9))
+def test_a_key_is_hidden_however_it_comes(words: list[str], size: int) -> None:
+    text = "".join(words)
+    flow = Flow(Mask(KEY))
+    shown = "".join(flow.pass_on(text[place : place + size]) for place in range(0, len(text), size)) + flow.rest()
+    assert KEY not in shown
+    paired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    assert shown == paired.replace(KEY, "[key]")
+
+
+@pytest.mark.parametrize("word", ["ollama", "lm-studio", "EMPTY", "sk-no-key-required", ""])
+def test_words_that_stand_for_no_key_are_not_hidden(word: str) -> None:
+    assert Mask(word).hide(f"run {word} now") == f"run {word} now"
+
+
+OVERFLOWS = [
+    "prompt is too long: 210000 tokens > 200000 maximum",
+    "request_too_large",
+    "Input is too long for requested model.",
+    "Your input exceeds the context window of this model",
+    "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575)",
+    "This model's maximum prompt length is 131072 but the request contains 537812 tokens",
+    "Please reduce the length of the messages or completion",
+    "This endpoint's maximum context length is 128000 tokens. However, you requested about 200000",
+    "prompt token count of 200000 exceeds the limit of 128000",
+    "request (12011 tokens) exceeds the available context size (4096 tokens), try increasing it",
+    "tokens to keep from the initial prompt is greater than the context length",
+    "invalid params, context window exceeds limit",
+    "Your request exceeded model token limit: 131072",
+    "Prompt contains 9 tokens, too large for model with 8 maximum context length",
+    "model_context_window_exceeded",
+    "prompt too long; exceeded max context length by 5 tokens",
+    "context_length_exceeded",
+    "exceed_context_size_error",
+    "too many tokens",
+    "token limit exceeded",
+    "Requests exceed context limit",
+    "The prompt is longer than the model's context length",
+    "Input tokens exceed the configured limit of 272000",
+    "current length is 9000 while limit is 8000",
+    "maximum input length is 8000 tokens",
+    "the input length exceeds the context length",
+    "400 status code (no body)",
+]
+
+
+def test_all_overflows_are_told_apart() -> None:
+    """Each of the 27 patterns by a message of its own."""
+    patterns = TOO_LONG.pattern.split("|")
+    assert len(OVERFLOWS) == 27 and len(patterns) >= 27
+    for message in OVERFLOWS:
+        assert is_too_long(Said(message, "")), message
+        assert kind_of(Said(message, ""), 400) == "too_long"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Rate limit reached: too many tokens per minute",
+        "Too many requests, token limit exceeded",
+        "Throttling error: Too many tokens, please wait",
+        "string_above_max_length: exceeds the limit of 512",
+        "Invalid 'user': exceeds the limit of 64",
+    ],
+)
+def test_what_looks_like_an_overflow(message: str) -> None:
+    assert not is_too_long(Said(message, ""))
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "again"),
+    [
+        (400, {"error": {"message": "x", "type": "invalid_request_error"}}, "rejected", False),
+        (400, b"", "too_long", False),
+        (401, {"error": {"message": "x"}}, "key", False),
+        (402, {"error": "pay"}, "credit", False),
+        (403, {"error": {"type": "permission_error", "message": "no"}}, "forbidden", False),
+        (404, {"error": {"message": "The model `x` does not exist", "code": "model_not_found"}}, "model", False),
+        (404, {"error": "model 'x' not found"}, "model", False),
+        (404, {"detail": "Not Found"}, "not_a_server", False),
+        (408, b"", "server", True),
+        (409, {"error": {"message": "conflict"}}, "server", True),
+        (413, {"type": "error", "error": {"type": "request_too_large", "message": "x"}}, "too_long", False),
+        (422, {"detail": [{"loc": ["body", "x"], "msg": "extra fields not permitted"}]}, "rejected", False),
+        (429, {"error": {"code": "rate_limit_exceeded", "message": "slow"}}, "rate_limited", True),
+        (429, {"error": {"code": "insufficient_quota", "message": "You exceeded your quota"}}, "credit", False),
+        (429, {"error": {"message": "x", "details": {"error_code": "enforced_spend_limit_reached"}}}, "credit", False),
+        (400, {"error": {"message": "Your credit balance is too low to access the API"}}, "credit", False),
+        (400, {"error": {"code": "content_policy_violation", "message": "x"}}, "filtered", False),
+        (500, {"message": "oops"}, "server", True),
+        (502, b"<html>Bad gateway</html>", "server", True),
+        (503, {"error": {"message": "Loading model", "code": 503}}, "overloaded", True),
+        (529, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, "overloaded", True),
+        (500, {"error": {"message": "Overloaded", "type": "overloaded_error"}}, "overloaded", True),
+        (418, b"\xff\xfe", "rejected", False),
+    ],
+)
+def test_errors_in_every_shape(status: int, body: Any, kind: str, again: bool) -> None:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    fault = refused(PLACE, status, {}, data)
+    assert (fault.kind, fault.again) == (kind, again)
+    assert str(status) in fault.trouble.why and "{" not in fault.trouble.what
+
+
+def test_a_server_may_say_whether_to_try_again() -> None:
+    assert not refused(PLACE, 500, {"x-should-retry": "false"}, b"").again
+    assert refused(PLACE, 400, {"x-should-retry": "true"}, b'{"error":"x"}').again
+    money = b'{"error":{"code":"insufficient_quota"}}'
+    assert not refused(PLACE, 429, {"x-should-retry": "true", "retry-after": "1"}, money).again
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
+        ({"retry-after": "Sat, 21 Nov 2026 10:00:30 GMT", "date": "Sat, 21 Nov 2026 10:00:00 GMT"}, 30.0),
+        ({"retry-after": "Sat, 21 Nov 2020 10:00:30 GMT"}, 0.0),
+        ({"retry-after": "soon"}, 0.0),
+        ({"retry-after": "-5"}, 0.0),
+        ({"retry-after": "nan"}, 0.0),
+        ({"retry-after": "1e999"}, 0.0),
+        ({}, 0.0),
+    ],
+)
+def test_every_way_to_ask_for_patience(headers: dict[str, str], seconds: float) -> None:
+    assert retry_after(headers) == seconds
+
+
+def test_a_date_is_counted_from_now() -> None:
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
+    assert 80 < retry_after({"retry-after": later}) <= 90
+    assert [spoken(seconds) for seconds in (0.5, 90, 600, 86_400)] == ["0.5 s", "90 s", "10 min", "24 h"]
+
+
+def test_words_of_servers_are_made_safe() -> None:
+    """No key, no escapes for a terminal, no novel."""
+    nasty = f"\x1b[31mred\x1b[0m {KEY}\r\n\u202e" + "x" * 5_000
+    why = refused(PLACE, 400, {}, json.dumps({"error": {"message": nasty}}).encode()).trouble.why
+    assert why.isprintable() and KEY not in why and len(why) < 700
+    assert "{" not in "".join(kind.what.format(origin="o", model="m") for kind in KINDS.values())
+
+
+@pytest.mark.parametrize(
+    "plain", [None, 5, [], {}, {"error": None}, {"error": []}, {"error": {"message": {"a": 1}}}, "x"]
+)
+def test_any_value_can_be_an_error(plain: Any) -> None:
+    assert isinstance(said_in(plain).message, str)
+
+
+def test_lists_of_many_servers() -> None:
+    rows = [
+        {"id": "openai"},
+        {"id": "vllm", "max_model_len": 4096},
+        {"id": "llamacpp", "meta": {"n_ctx": 8192, "n_ctx_train": 32768}},
+        {"id": "litellm", "max_input_tokens": 1000, "max_output_tokens": 100},
+        {
+            "id": "openrouter",
+            "name": "Open Router",
+            "context_length": 200_000,
+            "top_provider": {"max_completion_tokens": 64_000},
+            "pricing": {"prompt": "0.000003", "completion": "0.000015", "input_cache_read": "-1"},
+            "supported_parameters": ["tools"],
+            "architecture": {"input_modalities": ["text", "image"]},
+        },
+        {"id": "groq", "context_window": 131_072, "max_completion_tokens": 8_192},
+        {"id": "mistral", "max_context_length": 32_768, "capabilities": {"function_calling": True, "vision": False}},
+        {"id": "odd", "context_length": True, "pricing": "free", "meta": []},
+        {"id": 5},
+        "none",
+    ]
+    assert chat_list({"data": rows}) == [
+        Listed("openai"),
+        Listed("vllm", window=4096),
+        Listed("llamacpp", window=8192),
+        Listed("litellm", window=1000, output=100),
+        Listed(
+            "openrouter",
+            "Open Router",
+            200_000,
+            64_000,
+            3.0,
+            15.0,
+            None,
+            tools=True,
+            vision=True,
+            pdf=False,
+            reasoning=False,
+        ),
+        Listed("groq", window=131_072, output=8_192),
+        Listed("mistral", window=32_768, tools=True, vision=False),
+        Listed("odd"),
+    ]
+    assert chat_list({"data": None}) == chat_list([]) == chat_list("x") == []
+
+
+def test_lists_of_anthropic_and_ollama() -> None:
+    row = {"id": "claude", "display_name": "Claude", "max_input_tokens": 200_000, "max_tokens": 64_000}
+    assert anthropic_list({"data": [{**row, "capabilities": {"image_input": {"supported": True}}}]}) == [
+        Listed("claude", "Claude", 200_000, 64_000, vision=True)
+    ]
+    shown = {"capabilities": ["completion", "tools"], "model_info": {"llama.context_length": 8192, "llama.x": 1}}
+    assert ollama_model("a", shown) == Listed("a", window=8192, tools=True, vision=False, pdf=False, reasoning=False)
+    assert ollama_model("a", None) == ollama_model("a", {}) == ollama_model("a", {"model_info": []}) == Listed("a")
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("", 0, 0),
+        ("The quick brown fox jumps over the lazy dog.", 9, 12),
+        ("日本語のトークンを数える。", 7, 13),
+        ("def add(a: int, b: int) -> int:\n    return a + b\n", 17, 26),
+        ('{"name": "value", "count": 12345}', 10, 16),
+        ("한국어 문장입니다.", 5, 12),
+        ("1234567890", 4, 6),
+        ("🦉" * 10, 3, 30),
+    ],
+)
+def test_estimates_are_near(text: str, low: int, high: int) -> None:
+    assert low <= estimate(text) <= high
+
+
+def test_estimates_of_this_repository_are_near_four_signs_each() -> None:
+    """Python and English are around a quarter of their characters."""
+    for path in (Path(__file__), Path(__file__).parents[3] / "README.md"):
+        words = path.read_text(encoding="utf-8")
+        assert 0.18 < estimate(words) / len(words) < 0.40
+
+
+def test_estimates_learn_from_real_counts() -> None:
+    ratio = 1.0
+    for _ in range(20):
+        ratio = learned(ratio, 1_000, 1_500)
+    assert 1.49 < ratio < 1.5
+    assert learned(1.0, 10, 500) == learned(1.0, 1_000, 0) == 1.0
+    assert learned(1.0, 1_000, 10**9) < 2

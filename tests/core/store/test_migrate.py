@@ -1,0 +1,87 @@
+"""Numbered changes: each whole or not at all, and a copy of what was before."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from core.store import migrate as migrate_module
+from core.store.backup import verify
+from core.store.database import Database
+from core.store.migrate import changes, migrate, newest, statements, version
+from tests.core.store.made import dump, fill
+
+FIRST = "CREATE TABLE a (x INTEGER PRIMARY KEY);\nINSERT INTO a VALUES (1), (2);\n"
+SECOND = "-- why; and how\nALTER TABLE a ADD COLUMN y TEXT;\nUPDATE a SET y = 'semi;colon';\n"
+THIRD = "def run(db):\n    db.execute('INSERT INTO a SELECT x + 10, upper(y) FROM a')\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "migrations"
+    made.mkdir()
+    (made / "0001_start.sql").write_text(FIRST)
+    (made / "__init__.py").write_text("")
+    return made
+
+
+def test_statements_are_cut_where_they_end() -> None:
+    assert len(statements(SECOND)) == 2
+    trigger = "CREATE TRIGGER t BEFORE UPDATE ON a\nBEGIN\n    SELECT 1;\n    SELECT 2;\nEND;\nSELECT 3;\n"
+    assert len(statements(trigger)) == 2
+
+
+def test_each_change_is_made_once_in_order(folder: Path) -> None:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        migrate(db, folder)
+        (folder / "0003_more.py").write_text(THIRD)
+        (folder / "0002_add.sql").write_text(SECOND)
+        assert [number for number, _ in changes(folder)] == [1, 2, 3] and newest(folder) == 3
+        for _ in range(2):
+            migrate(db, folder)
+            assert version(db) == 3
+            found = db.execute("SELECT x, y FROM a ORDER BY x").fetchall()
+            assert found == [(1, "semi;colon"), (2, "semi;colon"), (11, "SEMI;COLON"), (12, "SEMI;COLON")]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "ALTER TABLE a ADD COLUMN y TEXT;\nINSERT INTO nowhere VALUES (1);\n",
+        "CREATE TABLE b (z REFERENCES a (x));\nINSERT INTO b VALUES (99);\n",
+    ],
+)
+def test_a_change_that_fails_leaves_the_form_before(folder: Path, broken: str) -> None:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        migrate(db, folder)
+        before = list(db.iterdump())
+        (folder / "0002_bad.sql").write_text(broken)
+        with pytest.raises(sqlite3.Error):
+            migrate(db, folder)
+        assert list(db.iterdump()) == before and version(db) == 1
+        (folder / "0002_bad.sql").write_text(SECOND)
+        migrate(db, folder)
+        assert version(db) == 2
+
+
+def test_an_older_file_is_copied_first_and_a_new_one_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "journeyman.db"
+    fill(path, 3)
+    assert not (tmp_path / "backups").exists()
+    before = dump(path)
+    real = migrate_module.changes()
+    second = (2, lambda db: db.execute("ALTER TABLE session ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0"))
+    monkeypatch.setattr(migrate_module, "changes", lambda folder=None: [*real, second])
+    Database(path).close()
+    (made,) = (tmp_path / "backups").iterdir()
+    assert made.name.endswith("-before-v0002.db") and verify(made).good and verify(made).health.version == 1
+    assert dump(made) == before
+    assert dump(path)["session"][0] == (*before["session"][0], 0)
+    Database(path).close()
+    assert len(list((tmp_path / "backups").iterdir())) == 1
+
+
+def test_numbers_have_no_gap_and_files_are_of_a_known_kind() -> None:
+    found = [number for number, _ in changes()]
+    assert found == list(range(1, len(found) + 1))

@@ -1,0 +1,152 @@
+"""Commands: whatever they do, their end is known, their output is bounded and nothing of them is left."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.domain.problems import Problem
+from core.workspace.process import KEEP, Finished, Kept, run_command
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups and /bin/sh are POSIX")
+
+
+def done(command: str, folder: Path, timeout_s: float = 20) -> Finished:
+    return asyncio.run(run_command(command, folder, timeout_s))
+
+
+def left(folder: Path) -> list[str]:
+    """Processes that still work in the folder."""
+    found = []
+    for place in Path("/proc").iterdir():
+        if place.name.isdigit() and int(place.name) != os.getpid():
+            try:
+                if (place / "cwd").readlink() == folder:
+                    found.append((place / "cmdline").read_text())
+            except OSError:
+                continue
+    return found
+
+
+def eventually(condition: Callable[[], object], bound_s: float = 10) -> bool:
+    end = time.monotonic() + bound_s
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def test_output_and_exit_code_come_back(tmp_path: Path) -> None:
+    assert done("echo out; echo err >&2; exit 3", tmp_path) == Finished("out\nerr\n", 3)
+
+
+def test_a_flood_is_stopped(tmp_path: Path) -> None:  # T1
+    found = done("yes", tmp_path)
+    assert "64 MB" in found.ended and len(found.output) < 2 * KEEP + 100
+
+
+def test_one_long_line_is_kept_head_and_tail(tmp_path: Path) -> None:  # T2, smaller
+    found = done("head -c 3000000 /dev/zero | tr '\\0' x; echo end", tmp_path)
+    assert found.exit_code == 0 and "bytes left out" in found.output and found.output.endswith("xend\n")
+    assert len(found.output) < 2 * KEEP + 100
+
+
+def test_closing_the_output_is_no_end(tmp_path: Path) -> None:  # T3
+    assert done("exec >&- 2>&-; sleep 0.2; touch late; exit 4", tmp_path).exit_code == 4
+    assert (tmp_path / "late").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["sleep 600 & echo x", "setsid sleep 600 & echo x", "(setsid sh -c 'sleep 600 & sleep 600' &) ; echo x"],
+    ids=["T4 background", "T5 daemon", "T5 daemon's children"],
+)
+def test_nothing_is_left_behind(tmp_path: Path, command: str) -> None:
+    assert done(command, tmp_path).output == "x\n"
+    assert eventually(lambda: not left(tmp_path)), left(tmp_path)
+
+
+def test_a_deaf_process_is_ended_at_its_time(tmp_path: Path) -> None:  # T6
+    found = done("trap '' TERM INT HUP; echo on; sleep 600", tmp_path, 0.3)
+    assert (found.ended, found.output, found.exit_code) == ("stopped after 0.3 s", "on\n", -signal.SIGKILL)
+    assert eventually(lambda: not left(tmp_path))
+
+
+def test_stdin_is_empty_and_no_terminal(tmp_path: Path) -> None:  # T10, T11
+    assert done("cat; read x; test -t 0 || echo none", tmp_path).output == "none\n"
+
+
+def test_an_end_by_signal_is_told(tmp_path: Path) -> None:  # T12
+    assert done("kill -TERM $$", tmp_path).exit_code == -signal.SIGTERM
+
+
+def test_binary_output_is_text_with_marks(tmp_path: Path) -> None:  # T13
+    assert done("printf '\\377\\000a'", tmp_path).output == "\ufffd\0a"
+
+
+def test_a_folder_may_go_away(tmp_path: Path) -> None:  # T14
+    folder = tmp_path / "work"
+    folder.mkdir()
+    assert done("rm -rf ../work; echo gone", folder).output == "gone\n"
+    with pytest.raises(Problem, match="folder is still there"):
+        done("true", folder)
+
+
+def test_waiting_for_children_ends(tmp_path: Path) -> None:
+    """The watcher in the group is no child that a command's own `wait` waits for."""
+    assert done("true & wait; echo ended", tmp_path).output == "ended\n"
+
+
+def test_keys_stay_with_us(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "canary")
+    assert "canary" not in done("env; cat /proc/$PPID/environ 2>/dev/null | head -c 0", tmp_path).output
+
+
+@pytest.mark.parametrize("after_s", [0, 0.001, 0.005, 0.02, 0.1])
+def test_a_stop_at_any_moment_leaves_nothing(tmp_path: Path, after_s: float) -> None:
+    async def main() -> None:
+        task = asyncio.create_task(run_command("sleep 600 & setsid sleep 600 & sleep 600", tmp_path, 60))
+        await asyncio.sleep(after_s)
+        task.cancel()
+        began = time.perf_counter()
+        await asyncio.wait({task})
+        assert task.cancelled() and time.perf_counter() - began < 2
+
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    asyncio.run(main())
+    assert eventually(lambda: not left(tmp_path)), left(tmp_path)
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before
+
+
+def test_a_command_dies_with_us(tmp_path: Path) -> None:  # C16
+    program = (
+        "import asyncio, sys; from pathlib import Path; from core.workspace.process import run_command;"
+        "asyncio.run(run_command('trap \"\" TERM; touch begun; sleep 600 & sleep 600', Path(sys.argv[1]), 60))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)])
+    try:
+        assert eventually((tmp_path / "begun").exists)
+        assert left(tmp_path)
+    finally:
+        process.kill()
+        process.wait()
+    assert eventually(lambda: not left(tmp_path)), left(tmp_path)
+
+
+def test_characters_are_not_torn() -> None:
+    kept = Kept()
+    text = "a" + "é" * KEEP
+    for start in range(0, len(text.encode()), 1000):
+        kept.add(text.encode()[start : start + 1000])
+    assert kept.text().startswith("aéé") and kept.text().endswith("éé")
+    short = Kept()
+    whole = "a" + "é" * (KEEP // 2 + 10)
+    short.add(whole.encode())
+    assert short.text() == whole

@@ -1,0 +1,70 @@
+"""Faults in system calls, by `strace`."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REASON = "strace is not installed here; `apt install strace` lets these tests run"
+
+
+class Faults:
+    """Runs works of the server with one fault each."""
+
+    def __init__(self) -> None:
+        self._server = subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.server"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+            cwd=Path(__file__).parents[2],
+        )
+
+    def close(self) -> None:
+        self._server.communicate(timeout=10)
+
+    def run(self, work: str, folder: Path, fault: str, *paths: Path) -> int:
+        """How the work ended: 0, 1 for a bug, or minus the signal. `fault` as in `strace -e inject=`."""
+        return self._trace(work, folder, ["-o", os.devnull, "-e", f"inject={fault}"], paths)
+
+    def count(self, work: str, folder: Path, call: str, *paths: Path) -> int:
+        """How often the busiest thread makes a system call: faults are counted by thread."""
+        log = folder.parent / "calls"
+        assert self._trace(work, folder, ["-o", str(log), "-e", f"trace={call}"], paths) == 0
+        threads = Counter(line.split()[0] for line in log.read_text().splitlines() if f" {call}(" in line)
+        return max(threads.values(), default=0)
+
+    def _trace(self, work: str, folder: Path, options: list[str], paths: tuple[Path, ...]) -> int:
+        assert self._server.stdin is not None
+        self._server.stdin.write(json.dumps({"work": work, "folder": str(folder)}) + "\n")
+        child = self._line()
+        limits = [part for path in paths for part in ("-P", str(path))]
+        command = ["strace", "-f", *options, *limits, "-p", str(child)]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as strace:
+            assert strace.stderr is not None
+            said = strace.stderr.readline()
+            assert "attached" in said, said
+            self._server.stdin.write("go\n")
+            strace.stderr.read()
+        return self._line()
+
+    def _line(self) -> int:
+        assert self._server.stdout is not None
+        return int(self._server.stdout.readline())
+
+
+@pytest.fixture(scope="session")
+def faults() -> Iterator[Faults]:
+    """On CI the tests must run, so there a missing `strace` is a failure."""
+    if not shutil.which("strace") and not os.environ.get("CI"):
+        pytest.skip(REASON)
+    server = Faults()
+    yield server
+    server.close()

@@ -1,0 +1,82 @@
+"""A disk that is really full: a small one of its own, filled by somebody else, and freed again."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WORK = """
+import asyncio, os, sys
+from pathlib import Path
+from core.domain.events import PersonSpoke, Text
+from core.domain.problems import Problem
+from core.store.backup import back_up
+from core.store.journal import Journal
+from core.store.opening import open_data
+from core.store.reader import Reader
+
+folder = Path(sys.argv[1]) / "data"
+opened = open_data(folder)
+reader = Reader(opened.path)
+journal = Journal(opened.database, reader)
+opened.ballast.on_relief = lambda: print("relieved")
+
+def fill_up():
+    with (folder.parent / "theirs").open("wb", buffering=0) as file:
+        try:
+            while file.write(bytes(65536)):
+                pass
+        except OSError:
+            pass
+
+async def main():
+    name = await journal.open("/tmp", "t")
+    print("ballast", opened.ballast.path.exists())
+    fill_up()
+    entry = await journal.append(name, PersonSpoke(Text("the disk is full " * 40000)))
+    print("saved", entry.seq, opened.ballast.path.exists())
+    fill_up()
+    try:
+        await journal.append(name, PersonSpoke(Text("and full again")), blobs={"a" * 64: os.urandom(9_000_000)})
+    except Problem as problem:
+        print(problem)
+    try:
+        back_up(opened.path)
+    except Problem as problem:
+        print(problem)
+    (folder.parent / "theirs").unlink()
+    await journal.append(name, PersonSpoke(Text("there is room")))
+    entry = await journal.append(name, PersonSpoke(Text("and some was kept back again")))
+    print("saved", entry.seq, opened.ballast.path.exists())
+
+asyncio.run(main())
+reader.close()
+opened.database.close()
+opened = open_data(folder)
+opened.database.close()
+print(opened.notes, sorted(file.name for file in folder.iterdir()), list((folder / "backups").iterdir()))
+"""
+
+SAID = """\
+ballast True
+relieved
+saved 2 False
+The disk is full. database or disk is full. Free some space, then try again. What was shown is saved.
+No backup was made. database or disk is full. The older backups were kept.
+saved 4 True
+() ['backups', 'journeyman.ballast', 'journeyman.db', 'journeyman.mark'] []
+"""
+
+
+def test_a_full_disk_is_relieved_said_and_left_behind(tmp_path: Path) -> None:
+    alone = ["unshare", "--user", "--map-root-user", "--mount"]
+    try:
+        subprocess.run([*alone, "true"], check=True, capture_output=True, timeout=10)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("this machine lets nobody make a small disk of their own (no user namespaces)")
+    script = 'mount -t tmpfs -o size=80m none "$0" && exec "$@"'
+    command = [*alone, "sh", "-c", script, str(tmp_path), sys.executable, "-c", WORK, str(tmp_path)]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=root, check=False)
+    assert (done.stdout, done.stderr) == (SAID, "")

@@ -1,0 +1,177 @@
+"""Power cuts: from the real writes of the program, disks are made on which unsynced ones are lost, kept or torn."""
+
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.faults.conftest import REASON
+
+IMAGES = 60
+SECTOR = 512  # what a disk writes whole
+CALLS = "trace=pwrite64,write,fsync,fdatasync,ftruncate,unlink"
+
+WRITER = """
+import asyncio, os, sys
+from pathlib import Path
+from core.domain.events import PersonSpoke, Text
+from core.store.database import Database
+from core.store.journal import Journal
+from core.store.reader import Reader
+
+async def main(path, synchronous):
+    database = Database(path, synchronous=synchronous)
+    reader = Reader(path)
+    journal = Journal(database, reader)
+    acks = os.open(path.with_name("acks"), os.O_WRONLY | os.O_CREAT)
+    name = await journal.open("/tmp", "t")
+    os.write(acks, b"1")
+    await database.do(lambda db: db.execute("PRAGMA wal_autocheckpoint = 20").fetchall(), alone=True)
+    for n in range(12):
+        await journal.append(name, PersonSpoke(Text(f"{n} " + "word " * (n % 4 * 400))))
+        os.write(acks, b"1")
+    reader.close()
+    database.close()
+
+asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """A call that changes what is on the disk, or `ack`: what came before was acknowledged."""
+
+    kind: str
+    file: str = ""
+    at: int = 0
+    body: bytes = b""
+
+
+def record(folder: Path, synchronous: str) -> list[Op]:
+    """Run the writer and note its calls in order."""
+    folder.mkdir()
+    log = folder / "log"
+    options = ["-f", "-qq", "-y", "-xx", "-s", "1000000", "-o", str(log), "-e", CALLS]
+    command = ["strace", *options, sys.executable, "-c", WRITER, str(folder / "a.db"), synchronous]
+    subprocess.run(command, check=True, timeout=60, cwd=Path(__file__).parents[2])
+    return [op for line in whole_lines(log) if (op := parse(line, folder))]
+
+
+def whole_lines(log: Path) -> Iterator[str]:
+    """A call during which another thread made one is noted in two parts; they count where they end."""
+    begun: dict[str, str] = {}
+    for line in log.read_text().splitlines():
+        thread, call = line.split(maxsplit=1)
+        if call.endswith("<unfinished ...>"):
+            begun[thread] = call.removesuffix("<unfinished ...>")
+        elif resumed := re.match(r"<\.\.\. \w+ resumed>\s*", call):
+            yield begun.pop(thread) + call[resumed.end() :]
+        else:
+            yield call
+
+
+def parse(line: str, folder: Path) -> Op | None:
+    if gone := re.match(r'unlink\("([^"]*)"\)\s+= 0', line):
+        return Op("gone", Path(unhex(gone[1]).decode()).name)
+    found = re.match(r'(\w+)\(\d+<([^>]*)>(?:, "([^"]*)"(?:, \d+)?)?(?:, (\d+))?\)\s+= (\d+)', line)
+    if not found:
+        return None
+    call, name, text, number, _ = found.groups()
+    file = Path(unhex(name).decode())
+    if file.parent != folder:
+        return None
+    if file.name == "acks":
+        return Op("ack")
+    kind = {"pwrite64": "write", "ftruncate": "cut", "fsync": "sync", "fdatasync": "sync"}.get(call)
+    return Op(kind, file.name, int(number or 0), unhex(text or "")) if kind else None
+
+
+def unhex(text: str) -> bytes:
+    return bytes(int(part, 16) for part in text.split("\\x")[1:])
+
+
+def lay(body: bytearray, op: Op) -> None:
+    """Do to a file what a call did."""
+    end = op.at if op.kind == "cut" else op.at + len(op.body)
+    body.extend(bytes(max(0, end - len(body))))
+    if op.kind == "cut":
+        del body[end:]
+    else:
+        body[op.at : end] = op.body
+
+
+def cut_power(ops: list[Op], rng: random.Random) -> tuple[dict[str, bytearray], int]:
+    """The disk after a cut at any moment, and how many facts had been acknowledged."""
+    durable: dict[str, bytearray] = {}
+    pending: dict[str, list[Op]] = {}
+    acks = 0
+    for op in ops[: rng.randint(1, len(ops))]:
+        if op.kind == "ack":
+            acks += 1
+        elif op.kind == "gone":  # names are taken to be durable at once: what a journalling file system does late
+            pending.pop(op.file, None)
+            durable.pop(op.file, None)
+        elif op.kind == "sync":
+            for each in pending.pop(op.file, []):
+                lay(durable.setdefault(op.file, bytearray()), each)
+        else:
+            pending.setdefault(op.file, []).append(op)
+    way = rng.choice(["none", "first", "any", "any"])
+    for file, waiting in pending.items():
+        for op in survivors(waiting, way, rng):
+            lay(durable.setdefault(file, bytearray()), op)
+    return durable, acks
+
+
+def survivors(waiting: list[Op], way: str, rng: random.Random) -> Iterator[Op]:
+    """Of the writes that were not synced: none, the first ones, or any, some of them torn."""
+    if way == "first":
+        yield from waiting[: rng.randint(0, len(waiting))]
+    elif way == "any":
+        for op in waiting:
+            luck = rng.random()
+            if luck < 0.45:
+                yield op
+            elif luck < 0.6 and len(op.body) > SECTOR:
+                yield Op(op.kind, op.file, op.at, op.body[: SECTOR * rng.randint(1, len(op.body) // SECTOR)])
+
+
+def verdict(disk: dict[str, bytearray], acks: int, folder: Path) -> str:
+    """What a start finds there."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for name, body in disk.items():
+        if not name.endswith("-shm"):
+            (folder / name).write_bytes(body)
+    try:
+        with closing(sqlite3.connect(folder / "a.db")) as db:
+            if db.execute("PRAGMA integrity_check").fetchone() != ("ok",):
+                return "damaged"
+            made = db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'entry'").fetchone()
+            seqs = [row[0] & 0xFFFFFFFF for row in db.execute("SELECT id FROM entry ORDER BY id")] if made else []
+    except sqlite3.DatabaseError:
+        return "damaged"
+    if seqs != list(range(1, len(seqs) + 1)):
+        return "gap"
+    return "lost" if len(seqs) < acks else "whole"
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason=REASON)
+@pytest.mark.parametrize("synchronous", ["FULL", "NORMAL"])
+def test_a_power_cut_loses_nothing_when_told_to_be_safe(tmp_path: Path, synchronous: str) -> None:
+    rng = random.Random(7)
+    ops = record(tmp_path / "run", synchronous)
+    assert sum(op.kind == "ack" for op in ops) == 13
+    found = [verdict(*cut_power(ops, rng), tmp_path / "disk") for _ in range(IMAGES)]
+    if synchronous == "FULL":
+        assert set(found) == {"whole"}
+    else:  # the images can tell: without the sync of each commit some facts are gone, and still nothing is damaged
+        assert set(found) == {"whole", "lost"}

@@ -1,0 +1,58 @@
+"""Programs that serve: started with a line to wait for, ended with their whole group."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+GIVE_UP_S = 120.0
+
+
+@contextlib.contextmanager
+def serving(command: Sequence[str], ready: str, log: Path, env: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Start it; gives what the first group of `ready` found in its output. What it says besides goes to `log`."""
+    quiet = {name: value for name, value in os.environ.items() if name.lower() not in ("http_proxy", "https_proxy")}
+    with subprocess.Popen(
+        [*command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        env={**quiet, **(env or {})},
+        start_new_session=True,
+    ) as process:
+        late = threading.Timer(GIVE_UP_S, end, [process])
+        late.start()
+        try:
+            place = _heard(process, ready, log)
+            late.cancel()
+            yield place
+        finally:
+            late.cancel()
+            end(process)
+            late.join()
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """End it and what it started."""
+    with contextlib.suppress(ProcessLookupError):
+        if os.name == "nt":
+            process.terminate()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _heard(process: subprocess.Popen[str], ready: str, log: Path) -> str:
+    said = []
+    assert process.stdout is not None
+    for line in process.stdout:
+        said.append(line)
+        if found := re.search(ready, line):
+            return found.group(1) if found.groups() else ""
+    log.write_text("".join(said), encoding="utf-8")
+    raise AssertionError(f"It ended before it served; it said:\n{''.join(said)[-3000:]}")

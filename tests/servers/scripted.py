@@ -1,0 +1,150 @@
+"""A server of raw sockets that answers as it is told: any bytes, any end, and it remembers what it was asked."""
+
+import asyncio
+import contextlib
+import json
+import ssl
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Act = bytes | Literal["reset", "hang", "drip"]
+DRIP_S = 0.02
+
+
+@dataclass(frozen=True)
+class Received:
+    """A request as it came."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class Scripted:
+    """Each connection plays the next answer; the last one again and again. `quiet` is set when one has ended."""
+
+    answers: Sequence[Sequence[Act]]
+    drip: bytes = b": still here\n\n"
+    requests: list[Received] = field(default_factory=list)
+    connections: int = 0
+    sent: int = 0
+    port: int = 0
+    scheme: str = "http"
+    quiet: asyncio.Event = field(default_factory=asyncio.Event)
+    _open: set[asyncio.Task[None]] = field(default_factory=set)
+
+    @property
+    def url(self) -> str:
+        return f"{self.scheme}://127.0.0.1:{self.port}/v1"
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        self.connections += 1
+        answer = self.answers[min(self.connections, len(self.answers)) - 1]
+        try:
+            self.requests.append(await _request(reader))
+            for act in answer:
+                await self._play(act, reader, writer)
+            await writer.drain()
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the other side left, or the test is over
+        finally:
+            self._open.discard(task)
+            self.quiet.set()
+            writer.close()
+
+    async def close(self) -> None:
+        """End what hangs."""
+        tasks = list(self._open)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _play(self, act: Act, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        match act:
+            case "reset":
+                await writer.drain()
+                await asyncio.sleep(DRIP_S)
+                writer.transport.abort()
+            case "hang":
+                await reader.read()
+            case "drip":
+                while True:
+                    await self._write(self.drip, writer)
+                    await asyncio.sleep(DRIP_S if len(self.drip) < 1000 else 0)
+            case _:
+                await self._write(act, writer)
+
+    async def _write(self, data: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(data)
+        await writer.drain()
+        self.sent += len(data)
+        if writer.is_closing():
+            raise ConnectionResetError
+
+
+async def _request(reader: asyncio.StreamReader) -> Received:
+    start = await reader.readexactly(1)
+    if start == b"\x16":  # the beginning of TLS, which a plain server refuses at once
+        raise ConnectionResetError
+    head = (start + await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    method, path, _ = head[0].split(" ", 2)
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
+    body = await reader.readexactly(int(headers.get("content-length", "0")))
+    return Received(method, path, headers, body)
+
+
+@contextlib.asynccontextmanager
+async def scripted(
+    *answers: Sequence[Act], drip: bytes = b": still here\n\n", tls: ssl.SSLContext | None = None
+) -> AsyncIterator[Scripted]:
+    """A server that plays these answers, one per connection."""
+    played = Scripted(answers, drip)
+    server = await asyncio.start_server(played.serve, "127.0.0.1", 0, ssl=tls)
+    played.port = server.sockets[0].getsockname()[1]
+    played.scheme = "https" if tls else "http"
+    try:
+        yield played
+    finally:
+        server.close()
+        await played.close()
+
+
+def answer(
+    body: bytes,
+    kind: str = "text/event-stream",
+    status: str = "200 OK",
+    headers: Sequence[str] = (),
+    sized: bool = True,
+) -> list[Act]:
+    """A whole answer; without its size the end of the connection is its end."""
+    lines = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", *headers, "Connection: close"]
+    if sized:
+        lines.append(f"Content-Length: {len(body)}")
+    return ["\r\n".join([*lines, "", ""]).encode("latin-1") + body]
+
+
+def stream(*chunks: Any, end: str = "[DONE]") -> bytes:
+    """Chat chunks as server-sent events."""
+    events = [f"data: {chunk if isinstance(chunk, str) else json.dumps(chunk)}\n\n" for chunk in chunks]
+    return ("".join(events) + (f"data: {end}\n\n" if end else "")).encode()
+
+
+def chunk(finish: str | None = None, **delta: Any) -> dict[str, Any]:
+    """One chat chunk."""
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+def failure(status: str, body: Any, headers: Sequence[str] = ()) -> list[Act]:
+    """An error answer."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return answer(data, "application/json", status, headers)

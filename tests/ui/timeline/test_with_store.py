@@ -1,0 +1,152 @@
+"""The page over a real journal: what was appended is what is shown, live and after opening it again."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QPlainTextEdit, QTabBar, QWidget
+from pytestqt.qtbot import QtBot
+
+from core.domain.events import (
+    Call,
+    CallStarted,
+    FileChanged,
+    PersonSpoke,
+    QuestionAnswered,
+    QuestionAsked,
+    Replied,
+    RequestSent,
+    RunEnded,
+    RunEvent,
+    RunInterrupted,
+    RunResumed,
+    RunStarted,
+    SessionOpened,
+    Text,
+    ToolReturned,
+    Usage,
+)
+from core.domain.problems import Trouble
+from core.domain.question import Answer, Option, Question
+from core.domain.sessions import SessionRow
+from core.store.database import Database
+from core.store.journal import Journal
+from core.store.reader import Reader
+from core.store.told import Told
+from tests.ui.hands import find
+from tests.ui.timeline.journals import ANSWER
+from ui.theme import Look
+from ui.timeline.page import RunPage
+from ui.timeline.step_pane import StepPane
+
+LOG = "\n".join(f"test {number} ok" for number in range(3_000))
+WHY = "The tests tell whether the change holds."
+ASKED = Question("q1", "Which tone?", "The draft is ready.", (Option("Firm"), Option("Friendly")))
+STORY: tuple[RunEvent, ...] = (
+    SessionOpened("s1", "/tmp/letters", "Mould complaint"),
+    PersonSpoke(Text("Write a complaint about the mould")),
+    RunStarted("demo", max_rounds=60),
+    RequestSent("demo", 1),
+    Replied(reasoning=Text(WHY), calls=(Call("c1", "run"), Call("c2", "write")), usage=Usage(900, 120)),
+    CallStarted("c1", "run", "command", "pytest -q"),
+    ToolReturned("c1", Text(LOG), exit_code=0),
+    CallStarted("c2", "write", "write", "complaint.md"),
+    FileChanged("c2", "complaint.md", after="b", added=84, removed=3),
+    ToolReturned("c2", Text("Wrote complaint.md.")),
+    QuestionAsked(ASKED, "c3"),
+    QuestionAnswered("q1", "c3", Answer("Firm")),
+    CallStarted("c4", "run", "command", "make deploy"),
+    RunInterrupted("The program ended.", ("c4",)),
+    RunResumed("skip"),
+    RequestSent("demo", 2),
+    Replied(Text(ANSWER), usage=Usage(1_000, 300)),
+    RunEnded("failed", "Out of luck.", Trouble("It broke.", "Nobody knows.", "Try again.")),
+)
+
+
+async def play(database: Database, reader: Reader, tell: list[Told]) -> None:
+    ticks = iter(range(1_790_000_000_000_000, 1_790_000_900_000_000, 700_000))
+    journal = Journal(database, reader, clock=lambda: next(ticks))
+    journal.listen(tell.append)
+    for event in STORY:
+        await journal.append("s1", event)
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> list[Told]:
+    path = tmp_path / "journeyman.db"
+    database = Database(path)
+    reader = Reader(path)
+    heard: list[Told] = []
+    try:
+        asyncio.run(play(database, reader, heard))
+    finally:
+        reader.close()
+        database.close()
+    return heard
+
+
+def spoken(page: RunPage) -> list[str]:
+    model = page.model
+    return [model.index(place, 0).data() for place in range(model.rowCount())]
+
+
+SPOKEN = [
+    "You said Write a complaint about the mould",
+    "Run 1: 2 thinking, 2 tool calls, 10s, 2.3k tok, Failed",
+    f"Step 1: Thought {WHY}, 120 tok, 0.7s, done",
+    "Step 2: Ran pytest -q, exit 0, 0.7s, done",
+    "Step 3: Wrote complaint.md, +84, −3, 1.4s, done",
+    "Step 4: You answered Firm, 0.7s, done",
+    "Step 5: Ran make deploy, 1.4s, skipped",
+    "Interrupted — `make deploy` may have run",
+]
+
+
+def test_what_is_told_is_what_is_read_again(told: list[Told], tmp_path: Path, qtbot: QtBot, look: Look) -> None:
+    reader = Reader(tmp_path / "journeyman.db")
+    live, later = RunPage(look, reader), RunPage(look, reader)
+    for page in (live, later):
+        qtbot.addWidget(page)
+        page.resize(800, 600)
+        page.show()
+    live.show_session(SessionRow("s1", rows=0))
+    bar = find(live, QWidget, "interrupted")
+    asked = []
+    for each in told:
+        live.apply(each.steps)
+        live.show_session(each.session)
+        live.view.settle()
+        asked.append(bar.isVisible())
+    later.show_session(told[-1].session)
+    later.view.settle()
+    assert spoken(live)[:8] == SPOKEN
+    assert spoken(live) == spoken(later)
+    assert [index for index, open_ in enumerate(asked) if open_] == [13]
+    for page in (live, later):
+        (reply,) = page.view.replies.shown.values()
+        assert reply.toPlainText().startswith("The letter is ready.")
+    assert live.view.grab().toImage() == later.view.grab().toImage()
+    reader.close()
+
+
+def test_the_pane_reads_what_was_kept_apart(told: list[Told], tmp_path: Path, qtbot: QtBot, look: Look) -> None:
+    reader = Reader(tmp_path / "journeyman.db")
+    pane = StepPane(look, reader)
+    qtbot.addWidget(pane)
+    pane.show()
+    steps = reader.steps("s1", 0, 100)
+
+    def facts(row: int) -> str:
+        pane.show_step("s1", steps[row])
+        return "\n".join(part.toPlainText() for part in pane._summary.findChildren(QPlainTextEdit))
+
+    assert facts(3).startswith("pytest -q\ndone · exit 0 · 37 KB\n")
+    assert WHY in facts(3) and "test 0 ok" in facts(3)
+    assert pane._output._all.text() == "Open all (37 KB)"
+    pane._output.open_all()
+    qtbot.waitUntil(lambda: pane._output.text.toPlainText() == LOG)
+    assert facts(5).startswith("Which tone?\ndone\n") and "Firm\nFriendly" in facts(5)
+    assert "It broke." in facts(len(steps) - 1) and "Try again." in facts(len(steps) - 1)
+    assert WHY in facts(2) and find(pane, QTabBar, "step.tabs").isTabVisible(1)
+    reader.close()
