@@ -35,7 +35,7 @@ def performer(services: Services, home: Path) -> Perform:
 
 async def perform_typed(services: Services, home: Path, typed: argparse.Namespace, folder: Path, out: Output) -> int:
     try:
-        return await COMMANDS[typed.command](Context(services.engine, typed, out, folder, home))
+        return await COMMANDS[typed.command](Context(services.engine, typed, out, folder, home, services.rules))
     except Doubt as doubt:
         out.trouble(doubt.trouble)
         return WAITING

@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from core.domain.events import (
+    ConsentAsked,
+    ConsentGiven,
     Entry,
     QuestionAnswered,
     QuestionAsked,
@@ -84,9 +86,9 @@ def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
             return {"rounds": number}
         case Replied(usage=usage):
             return {"tokens": row.tokens + usage.input + usage.output}
-        case QuestionAsked():
+        case QuestionAsked() | ConsentAsked():
             return {"status": "waiting", "waiting": row.waiting + 1}
-        case QuestionAnswered():
+        case QuestionAnswered() | ConsentGiven():
             left = max(0, row.waiting - 1)
             going_on = row.status == "waiting" and not left
             return {"status": "running" if going_on else row.status, "waiting": left}

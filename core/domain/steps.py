@@ -9,8 +9,12 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from core.domain.events import (
+    CallAllowed,
     CallRefused,
     CallStarted,
+    ConsentAsked,
+    ConsentGiven,
+    DecisionMade,
     Entry,
     FileChanged,
     FilesRewound,
@@ -18,6 +22,7 @@ from core.domain.events import (
     LimitRaised,
     Nudged,
     PersonSpoke,
+    ProblemReported,
     QuestionAnswered,
     QuestionAsked,
     Replied,
@@ -31,6 +36,7 @@ from core.domain.events import (
     RunStarted,
     SessionForked,
     SessionOpened,
+    Tainted,
     Text,
     ToolReturned,
     VerdictGiven,
@@ -49,10 +55,17 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "reply": ("Replying", "Replied"),
         "read": ("Reading", "Read"),
         "write": ("Writing", "Wrote"),
+        "edit": ("Editing", "Edited"),
+        "find": ("Looking for", "Looked for"),
+        "search": ("Searching", "Searched"),
         "command": ("Running", "Ran"),
+        "todo": ("Planning", "Planned"),
+        "decision": ("Deciding", "Decided"),
+        "problem": ("Reporting", "Reported"),
         "tool": ("Calling", "Called"),
         "refused": ("Not run", "Not run"),
         "question": ("Asks you", "You answered"),
+        "consent": ("Asks to", "You decided"),
         "interrupted": ("Interrupted", "Interrupted"),
         "paused": ("Paused", "Paused"),
         "notice": ("Notice", "Notice"),
@@ -143,6 +156,14 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.open("question", key=question.id, object=line(question.text), status="waiting", numbered=True)
         case QuestionAnswered(question_id=question_id, answer=answer):
             changed.close(question_id, "stopped" if answer.declined else "done", object=line(spoken(answer)))
+        case ConsentAsked(request=request):
+            changed.open("consent", key=request.id, object=line(request.object), status="waiting", numbered=True)
+        case ConsentGiven(request_id=request_id, allowed=allowed):
+            changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
+        case Tainted(call_id=call):
+            changed.mark(call, outside=1)
+        case CallAllowed() | DecisionMade() | ProblemReported():
+            pass  # said by the row of their call
         case LimitMet(limit=limit, used=used, allowed=allowed):
             changed.add("notice", "done", object=line(f"{used:g} of {allowed:g} {limit}"))
         case LimitRaised(limit=limit, allowed=allowed):

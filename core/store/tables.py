@@ -91,6 +91,25 @@ class QuestionTable(SQLModel, table=True):
     seq: int
 
 
+class RuleTable(SQLModel, table=True):
+    """A rule of a person; `matches` and `misses` are JSON lists, `revoked` is 0 or when."""
+
+    __tablename__ = "rule"
+    id: str = Field(sa_type=Text, primary_key=True)
+    effect: str = Field(sa_type=Text)
+    tool: str = Field(sa_type=Text)
+    subject: str = Field(sa_type=Text)
+    pattern: str = Field(sa_type=Text)
+    scope: str = Field(sa_type=Text)
+    place: str = Field(sa_type=Text)
+    matches: str = Field(sa_type=Text)
+    misses: str = Field(sa_type=Text)
+    by: str = Field(sa_type=Text)
+    made: int
+    session: str = Field(sa_type=Text)
+    revoked: int
+
+
 @dataclass(frozen=True, slots=True)
 class Large:
     """One of the longest sessions."""
