@@ -20,7 +20,7 @@ from core.timeline.queries import (
     success_by_decision,
     success_by_tool,
 )
-from core.timeline.report import Report, report
+from core.timeline.report import HANDED_ON, Report, report
 from core.timeline.runs import CallMade
 
 FIGURES = ("steps", "failed", "seconds", "tokens", "cost")
@@ -112,6 +112,8 @@ def _tell_report(context: Context, page: Report) -> None:
         out.write(f"  ! {flag}")
     for path, (added, removed) in run.files.items():
         out.write(f"  file {path}  (+{added} −{removed})")
+    for decision in run.decisions[-HANDED_ON:]:
+        out.write(f"  decided {decision}")
     if page.wrong:
         out.write(f"  first wrong: {_call_line(page.wrong)}")
     if page.last:
@@ -152,7 +154,8 @@ def _figure(value: float) -> str:
 
 def _call_line(call: CallMade) -> str:
     what = f"{call.tool} {call.object}".strip()
-    return f"{what} ({call.status}{': ' + call.output if call.output else ''})"
+    after = f", after deciding {call.decision}" if call.decision else ""
+    return f"{what} ({call.status}{': ' + call.output if call.output else ''}{after})"
 
 
 def _plain_call(call: CallMade) -> dict[str, Any]:

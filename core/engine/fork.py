@@ -5,6 +5,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, cast
 
 from core.domain.events import (
+    ConsentAsked,
     Entry,
     QuestionAsked,
     Replied,
@@ -24,7 +25,7 @@ from core.engine.conversation import Conversation
 Why = Literal["fork", "edit", "model"]
 NAMED = frozenset({"question_id", "request_id"})
 ASKED = frozenset({"question", "request"})
-OPENING = (RunStarted, RunResumed, RunPaused, RunInterrupted, Replied, QuestionAsked)
+OPENING = (RunStarted, RunResumed, RunPaused, RunInterrupted, Replied, QuestionAsked, ConsentAsked)
 CUT = Text("[This call was running where the session was forked. How it ended is known in the other session only.]")
 ENDED = "forked here; the run went on in the other session"
 

@@ -123,10 +123,13 @@ def success_by_tool(made: Iterable[RunMade]) -> list[Share]:
 
 
 def success_by_decision(made: Iterable[RunMade]) -> list[Share]:
-    """How the runs were judged in which a tool was chosen at least once. A run without a verdict is unknown."""
+    """How the runs were judged in which something was decided: explicitly, or by choosing a tool or a model.
+
+    A run without a verdict is unknown.
+    """
     found: dict[str, Share] = {}
     for run in own(made):
-        for name in sorted({call.tool for call in run.calls.values()} | {f"model {run.model}"}):
+        for name in sorted({call.tool for call in run.calls.values()} | {f"model {run.model}"} | {*run.decisions}):
             share = found.setdefault(name, Share(name))
             share.n += 1
             share.good += run.judgement == "good"

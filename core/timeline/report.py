@@ -69,6 +69,8 @@ def narrative(run: RunMade) -> str:
 def _flags(run: RunMade, limits: Thresholds) -> Iterator[str]:
     if run.failed:
         yield f"it went wrong ({'judged bad' if run.judgement == 'bad' else run.status})"
+    for problem in run.problems:
+        yield f"it reported a problem: {problem}"
     if run.retries > limits.retries:
         yield f"{run.retries} requests were made again (more than {limits.retries})"
     if run.questions > limits.questions:

@@ -7,9 +7,11 @@ from typing import Literal
 from core.domain.events import (
     CallRefused,
     CallStarted,
+    DecisionMade,
     Entry,
     FileChanged,
     PersonSpoke,
+    ProblemReported,
     QuestionAnswered,
     QuestionAsked,
     Replied,
@@ -34,7 +36,7 @@ ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed"
 
 @dataclass(slots=True)
 class CallMade:
-    """A call and how it ended: done, failed, refused, or open where nobody knows."""
+    """A call and how it ended: done, failed, refused, or open where nobody knows. `decision` stood when it was made."""
 
     seq: int
     id: str
@@ -44,6 +46,7 @@ class CallMade:
     output: str = ""
     began: int = 0
     ended: int = 0
+    decision: str = ""
 
 
 @dataclass(slots=True)
@@ -69,6 +72,8 @@ class RunMade:
     tags: tuple[str, ...] = ()
     calls: dict[str, CallMade] = field(default_factory=dict)
     files: dict[str, tuple[int, int]] = field(default_factory=dict)
+    decisions: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
     rounds: int = 0
     retries: int = 0
     questions: int = 0
@@ -142,7 +147,8 @@ def _hear(run: RunMade, entry: Entry) -> None:
         case Retried():
             run.retries += 1
         case CallStarted(call_id=call, tool=tool, object=what):
-            run.calls[call] = CallMade(entry.seq, call, tool, what, began=entry.at)
+            stands = run.decisions[-1] if run.decisions else ""
+            run.calls[call] = CallMade(entry.seq, call, tool, what, began=entry.at, decision=stands)
         case CallRefused(call_id=call, tool=tool, reason=reason):
             run.calls[call] = CallMade(
                 entry.seq, call, tool, "", "refused", line(reason), began=entry.at, ended=entry.at
@@ -153,6 +159,10 @@ def _hear(run: RunMade, entry: Entry) -> None:
         case FileChanged(path=path, added=added, removed=removed):
             before = run.files.get(path, (0, 0))
             run.files[path] = (before[0] + added, before[1] + removed)
+        case DecisionMade(intent=intent, choice=choice):
+            run.decisions.append(line(f"{intent}: {choice}"))
+        case ProblemReported(severity=severity, what=what):
+            run.problems.append(line(f"{severity}: {what}"))
         case QuestionAsked():
             run.questions += 1
         case QuestionAnswered(answer=answer):

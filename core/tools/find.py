@@ -2,16 +2,15 @@
 
 import asyncio
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 from pydantic import Field
 
-from core.domain.problems import Problem
 from core.tools.globs import LONGEST, matches, parts_of
 from core.tools.tool import Result, Tool
 from core.tools.walk import Walk, shown
-from core.workspace.paths import inside
+from core.workspace.broker import Broker
 
 MOST = 500
 
@@ -45,10 +44,10 @@ def _find(parameters: Find, workspace: Path) -> Result:
 
 def folder_of(name: str, workspace: Path) -> tuple[str, ...]:
     """The parts of a folder's path inside the workspace."""
-    path = inside(workspace, name)
-    if not path.is_dir():
-        raise Problem(f"There is no folder {name}.", "", "Name a folder that exists.")
-    return path.relative_to(workspace.resolve()).parts
+    with Broker(workspace) as broker:
+        broker.entries(name)
+        real = PurePosixPath(broker.real(name))
+    return real.parts
 
 
 FIND = Tool(

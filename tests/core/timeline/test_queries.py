@@ -10,8 +10,10 @@ from hypothesis import given
 from core.domain.events import (
     Call,
     CallStarted,
+    DecisionMade,
     Entry,
     PersonSpoke,
+    ProblemReported,
     Replied,
     RequestSent,
     Retried,
@@ -225,6 +227,20 @@ def test_V11_the_first_wrong_decision_is_the_first_that_was_not_made_good() -> N
     assert wrong and (wrong.tool, wrong.object, wrong.output) == ("run", "make", "no rule")
     (found,) = recent_failures([made])
     assert found.wrong == wrong
+
+
+def test_V11_a_wrong_call_names_the_decision_it_followed_from() -> None:
+    made = one(
+        DecisionMade("r1c1", "Which parser", choice="by hand"),
+        *called("r2c1", "run", "make", "no rule", failed=True),
+        ProblemReported("r3c1", "high", "No parser fits"),
+        VerdictGiven(1, "down"),
+    )
+    wrong = first_wrong(made)
+    assert wrong and wrong.decision == "Which parser: by hand"
+    shares = {share.name: share for share in success_by_decision([made])}
+    assert shares["Which parser: by hand"].bad == 1
+    assert "it reported a problem: high: No parser fits" in report(made).flags
 
 
 def test_V11_errors_that_differ_in_numbers_and_names_are_the_same() -> None:
