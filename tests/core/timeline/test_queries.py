@@ -42,7 +42,7 @@ from core.timeline.queries import (
     success_by_tool,
 )
 from core.timeline.report import Thresholds, report, seconds_of
-from core.timeline.runs import RunMade, runs
+from core.timeline.runs import RunMade, Runs, runs
 from tests.core.domain.facts import journals
 from tests.core.engine.scenes import bounded, calling, opened, played
 from tests.core.store.made import dump, journal_at, write
@@ -323,3 +323,57 @@ def test_any_journal_has_its_runs(entries: list[Entry]) -> None:
 def test_a_call_of_another_reply_is_not_mixed_up() -> None:
     made = one(Replied(calls=(Call("r1c1", "read"),)), *called("r1c1", "read", "a"), *called("r2c1", "read", "a"))
     assert list(made.calls) == ["r1c1", "r2c1"]
+
+
+def test_A27_going_back_needs_no_snapshots_and_has_no_size_limit(tmp_path: Path) -> None:
+    """A fork of a session with a long text keeps that text once."""
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.run(played({"text": "long " * 300_000}))
+            before = len(dump(tmp_path / "journeyman.db")["blob"])
+            for _ in range(3):
+                await scene.engine.history.fork(session)
+            assert len(dump(tmp_path / "journeyman.db")["blob"]) == before
+
+    bounded(main())
+
+
+def test_A28_facts_fold_the_same_in_any_slices() -> None:
+    entries = journal(
+        SessionOpened("s", "/", "t"), PersonSpoke(Text("Do it")), RunStarted("m"), *called("r1c1", "run", "x"), FAILED
+    )
+    for cut in range(len(entries)):
+        folded = Runs()
+        for part in (entries[:cut], entries[cut:]):
+            for entry in part:
+                folded.hear(entry)
+        assert list(folded.made.values()) == runs(entries)
+
+
+def test_A29_and_A31_a_page_hands_on_task_files_errors_and_the_last_act(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            script = played(
+                calling("write", path="a.txt", content="one\ntwo\n"), calling("read", path="no"), {"text": "All set."}
+            )
+            page = await scene.engine.past.report(await scene.run(script))
+            assert page.run.files == {"a.txt": (2, 0)} and page.run.task == "Go." and page.run.answer == "All set."
+            assert page.last and page.last.object == "no" and page.wrong == page.last and page.failures == (page.last,)
+
+    bounded(main())
+
+
+def test_A30_a_question_to_one_session_is_answered_from_it_alone(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            one, other = [await scene.run(played(calling("read", path=name), {"text": "."})) for name in ("a", "b")]
+            assert [c.object for run in await scene.engine.past.runs(one) for c in run.calls.values()] == ["a"]
+            assert [c.object for run in await scene.engine.past.runs(other) for c in run.calls.values()] == ["b"]
+
+    bounded(main())
+
+
+def test_X6_a_run_has_its_task_its_output_and_a_closing_sentence() -> None:
+    made = one(Replied(Text("The answer")), RunEnded("completed"))
+    assert (made.task, made.answer) == ("Do it", "The answer") and report(made).narrative.endswith("Verdict: unknown.")
