@@ -12,23 +12,28 @@ from typing import IO, Any
 
 
 class CrashDoor:
-    """Opens on `open`; `tell` hears one line, in whatever thread it happened."""
+    """Stands open from `open` to `close`; `tell` hears one line, in whatever thread it happened."""
 
     def __init__(self, folder: Path, tell: Callable[[str], None]) -> None:
         self._path = folder / "crash.log"
         self._tell = tell
         self._file: IO[str] | None = None
+        self._before = sys.excepthook, threading.excepthook
 
     def open(self) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._file = self._path.open("a", encoding="utf-8")
-        self._path.chmod(0o600)
-        faulthandler.enable(self._file)
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._file = self._path.open("a", encoding="utf-8")
+            self._path.chmod(0o600)
+        except OSError:  # where nothing can be written it goes to the terminal
+            self._file = None
+        faulthandler.enable(self._file or sys.stderr)
+        self._before = sys.excepthook, threading.excepthook
         sys.excepthook = self._uncaught
         threading.excepthook = lambda args: self.report(args.exc_value or args.exc_type())
 
     def close(self) -> None:
-        sys.excepthook, threading.excepthook = sys.__excepthook__, threading.__excepthook__
+        sys.excepthook, threading.excepthook = self._before
         if self._file:
             faulthandler.disable()
             self._file.close()
@@ -37,11 +42,9 @@ class CrashDoor:
     def report(self, error: BaseException) -> None:
         """Write the stack down and tell in a line."""
         lines = traceback.format_exception(error)
-        if self._file:
-            self._file.write(f"--- {datetime.now().astimezone().isoformat(timespec='seconds')}\n{''.join(lines)}")
-            self._file.flush()
-        else:
-            sys.stderr.write("".join(lines))
+        file = self._file or sys.stderr
+        file.write(f"--- {datetime.now().astimezone().isoformat(timespec='seconds')}\n{''.join(lines)}")
+        file.flush()
         self._tell(f"{type(error).__name__}: {error}")
 
     def of_loop(self, _loop: object, context: dict[str, Any]) -> None:

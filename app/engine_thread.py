@@ -5,14 +5,17 @@ import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.domain.problems import Trouble
+from core.domain.events import QuestionAsked
+from core.domain.problems import Problem
+from core.store.told import Told
 from ui.feed import Feed
+from ui.markdown import prepare
 
 if TYPE_CHECKING:
-    from app.assemble import Services
     from core.engine.engine import Engine
+    from core.store.opening import Opened
 
 T = TypeVar("T")
 
@@ -21,49 +24,63 @@ class EngineThread:
     """Started after the first paint: only this thread imports what is heavy.
 
     Attributes:
-        ready: what to tell of the data, once the engine can be asked; or with the Problem that keeps it from that.
+        ended: set when everything is closed.
     """
 
-    def __init__(self, folder: Path, feed: Feed, show_window: Callable[[], None]) -> None:
-        self.ready: Future[tuple[Trouble, ...]] = Future()
+    def __init__(
+        self, folder: Path, feed: Feed, show_window: Callable[[], None], report: Callable[[BaseException], None]
+    ) -> None:
+        self.ended: Future[None] = Future()
+        self._ready: Future[Opened] = Future()
+        self._ready.set_running_or_notify_cancel()  # whoever stops waiting must not cancel it for the others
+        self.ended.set_running_or_notify_cancel()
         self._folder = folder
         self._feed = feed
         self._show_window = show_window
+        self._report = report
+        self._leaving: Future[None] = Future()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._closing: asyncio.Event | None = None
-        self._services: Services | None = None
+        self._engine: Engine | None = None
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
+    async def met(self) -> "Opened":
+        """What was opened, once the engine can be asked. Raises the Problem that keeps it from that."""
+        return await asyncio.wrap_future(self._ready)
+
     async def ask(self, work: "Callable[[Engine], Awaitable[T]]") -> T:
-        """From the window's loop."""
-        loop, services = self._loop, self._services
-        if loop is None or services is None:
-            raise RuntimeError("the engine is not ready")
+        """From the window's loop. What is asked while the engine starts is done when it is ready."""
+        await self.met()
+        loop, engine = self._loop, self._engine
+        assert loop is not None and engine is not None
+        if self._leaving.done():
+            raise asyncio.CancelledError
 
         async def do() -> T:
-            return await work(services.engine)
+            return await work(engine)
 
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(do(), loop))
 
-    def close(self) -> None:
-        """Stop runs, close the file, end the thread. Blocks: not for the window's thread while it shows anything."""
-        if self._loop is not None and self._closing is not None and self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._closing.set)
-        self._thread.join()
+    def leave(self) -> None:
+        """Stop runs, close the file, end the thread; `ended` tells when that is done."""
+        if not self._leaving.done():
+            self._leaving.set_result(None)
 
     def _run(self) -> None:
         factory = getattr(asyncio, "ProactorEventLoop", asyncio.SelectorEventLoop)
         try:
             with asyncio.Runner(loop_factory=factory) as runner:
+                runner.get_loop().set_exception_handler(self._hear_fault)
                 runner.run(self._live())
         except BaseException as error:
-            if not self.ready.done():
-                self.ready.set_exception(error)
+            if self._ready.done():
+                self._report(error)
             else:
-                raise
+                self._ready.set_exception(error)
+        finally:
+            self.ended.set_result(None)
 
     async def _live(self) -> None:
         from app import places
@@ -71,17 +88,12 @@ class EngineThread:
         from app.output import Output
         from app.owner import Owner, can_serve
         from app.perform import performer
-        from core.domain.events import QuestionAsked
-        from core.store.told import Told
 
+        prepare()
         self._loop = asyncio.get_running_loop()
-        self._closing = asyncio.Event()
-        self._services = services = await assemble(self._folder, self._feed.put)
-
-        def hear(told: Told) -> None:
-            self._feed.put(told, urgent=isinstance(told.entry.event, QuestionAsked))
-
-        services.engine.listen(hear)
+        services = await assemble(self._folder, self._report)
+        self._engine = services.engine
+        services.engine.listen(self._hear)
         services.engine.listen_drafts(self._feed.put)
         do_command = performer(services, self._folder)
 
@@ -95,9 +107,22 @@ class EngineThread:
         try:
             if can_serve():
                 await owner.serve()
-            self.ready.set_result(services.notes)
-            await services.engine.back_up_daily()
-            await self._closing.wait()
+            self._ready.set_result(services.opened)
+            await self._back_up(services.engine)
+            await asyncio.wrap_future(self._leaving)
         finally:
             await owner.close()
             await services.close()
+
+    async def _back_up(self, engine: "Engine") -> None:
+        """A backup that fails is told, and stops nothing."""
+        try:
+            await engine.back_up_daily()
+        except Problem as problem:
+            self._report(problem)
+
+    def _hear(self, told: Told) -> None:
+        self._feed.put(told, urgent=isinstance(told.entry.event, QuestionAsked))
+
+    def _hear_fault(self, _loop: object, context: dict[str, Any]) -> None:
+        self._report(context.get("exception") or RuntimeError(context["message"]))

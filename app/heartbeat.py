@@ -1,5 +1,6 @@
 """Write down where the window's thread was whenever it did not move for too long."""
 
+import contextlib
 import sys
 import threading
 import time
@@ -20,7 +21,8 @@ class Heartbeat(QObject):
         super().__init__(parent)
         self._path = folder / "stalls.log"
         self._window = threading.get_ident()
-        self._beat = time.monotonic()
+        self._schedule = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat")
+        self._beat = (time.monotonic(), 0.0)
         self._over = threading.Event()
         self._timer = QTimer(self, interval=int(TICK_S * 1000))
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -28,33 +30,42 @@ class Heartbeat(QObject):
         self._watcher = threading.Thread(target=self._watch, name="heartbeat", daemon=True)
 
     def start(self) -> None:
-        self._beat = time.monotonic()
+        self._tick()
         self._timer.start()
         self._watcher.start()
 
     def close(self) -> None:
         self._timer.stop()
         self._over.set()
-        self._watcher.join()
+        if self._watcher.is_alive():
+            self._watcher.join()
 
     def _tick(self) -> None:
-        self._beat = time.monotonic()
+        self._beat = (time.monotonic(), self._queued())
+
+    def _queued(self) -> float:
+        """Seconds in which the thread could have gone on and the system let others go first; 0 where nobody counts."""
+        try:
+            return int(self._schedule.read_text().split()[1]) / 1e9
+        except (OSError, IndexError, ValueError):
+            return 0.0
 
     def _watch(self) -> None:
-        seen = 0.0
+        seen = (0.0, 0.0)
         stack = ""
         while not self._over.wait(TICK_S / 2):
             beat = self._beat
-            late = time.monotonic() - beat - TICK_S
-            if late > STALL_S and beat != seen:
-                seen = beat
-                frame = sys._current_frames().get(self._window)
-                stack = "".join(traceback.format_stack(frame))
-            elif stack and beat != seen:
-                self._write(beat - seen - TICK_S, stack)
+            if beat == seen:
+                continue
+            if stack:
+                self._write(beat[0] - seen[0] - TICK_S, beat[1] - seen[1], stack)
                 stack = ""
+            if time.monotonic() - beat[0] - TICK_S > STALL_S:
+                seen = beat
+                stack = "".join(traceback.format_stack(sys._current_frames().get(self._window)))
 
-    def _write(self, stalled: float, stack: str) -> None:
-        with self._path.open("a", encoding="utf-8") as file:
-            moment = datetime.now().astimezone().isoformat(timespec="seconds")
-            file.write(f"--- {moment} the window stood still for {stalled * 1000:.0f} ms\n{stack}")
+    def _write(self, stalled: float, queued: float, stack: str) -> None:
+        moment = datetime.now().astimezone().isoformat(timespec="seconds")
+        others = f", for {queued * 1000:.0f} of them behind other programs" if queued > 0.001 else ""
+        with contextlib.suppress(OSError), self._path.open("a", encoding="utf-8") as file:
+            file.write(f"--- {moment} the window stood still for {stalled * 1000:.0f} ms{others}\n{stack}")

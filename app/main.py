@@ -1,6 +1,5 @@
 """From what was typed to an exit code."""
 
-import asyncio
 import os
 import signal
 import sys
@@ -26,10 +25,14 @@ def main(typed: list[str] | None = None) -> int:
         return USAGE
     folder = places.home(read.home)
     try:
-        if read.command is None or read.command == "screenshots":
+        if read.command is None:
             from app.desktop import show  # Qt is heavy, and a command line has no use for it
 
-            return show(folder, read)
+            return show(folder)
+        if read.command == "screenshots":
+            from app.screenshots import take
+
+            return take(Path(read.folder), out)
         if read.command == "backup" and read.restore is not None:
             return _restore(folder, read.restore, out)
         if read.command == "replay":
@@ -49,6 +52,8 @@ def main(typed: list[str] | None = None) -> int:
 
 def command(words: list[str], home: Path, out: Output) -> int:
     """As the owner of the data folder, or through the one there is."""
+    import asyncio
+
     folder = _here()
     lock = Lock(places.lock(home))
     with asyncio.Runner() as runner:
@@ -86,6 +91,8 @@ def _here() -> Path:
 
 async def _through_owner(words: list[str], home: Path, folder: Path, out: Output) -> int | None:
     """Ask the owner; one that is just starting, or just ending, gets a moment."""
+    import asyncio
+
     from app.owner import ask_owner
 
     for _ in range(100):
@@ -105,6 +112,8 @@ async def _through_owner(words: list[str], home: Path, folder: Path, out: Output
 
 
 async def _alone(words: list[str], home: Path, folder: Path, out: Output) -> int:
+    import asyncio
+
     from app.assemble import assemble
     from app.owner import Owner, can_serve
     from app.perform import performer

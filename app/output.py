@@ -5,11 +5,13 @@ import json
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.domain.clock import SECOND
-from core.domain.events import Entry, Text, kind_of
 from core.domain.problems import Trouble
+
+if TYPE_CHECKING:
+    from core.domain.events import Entry
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,15 +50,19 @@ def moment(at: int) -> str:
     return datetime.fromtimestamp(at / SECOND, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def plain_entry(entry: Entry, whole: Callable[[str], bytes]) -> dict[str, Any]:
+def plain_entry(entry: "Entry", whole: Callable[[str], bytes]) -> dict[str, Any]:
     """An entry as one JSON object, every text in full. `whole` reads contents that were kept apart."""
+    from core.domain.events import kind_of  # most commands, and the first paint of the window, show no entry
+
     head = {"session": entry.session, "seq": entry.seq, "run": entry.run, "at": moment(entry.at)}
     fields = {field.name: getattr(entry.event, field.name) for field in dataclasses.fields(entry.event)}
-    named = {"kind": kind_of(type(entry.event)), **fields}
-    return {**head, **{name: _plain(value, whole) for name, value in named.items()}}
+    named = {name: _plain(value, whole) for name, value in fields.items()}
+    return {**head, "kind": kind_of(type(entry.event)), **named}
 
 
 def _plain(value: Any, whole: Callable[[str], bytes]) -> Any:
+    from core.domain.events import Text
+
     if isinstance(value, Text):
         return whole(value.blob).decode("utf-8", "replace") if value.blob else value.head
     if isinstance(value, tuple):

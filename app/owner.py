@@ -76,8 +76,8 @@ class Owner:
                 await self._serve_one(asked, reader, writer)
                 writer.close()
                 await writer.wait_closed()  # the last lines are out
-        except ConnectionError:
-            return  # whoever asked is gone
+        except (ConnectionError, asyncio.CancelledError):
+            return  # whoever asked is gone, or we close; Python 3.11 reports a cancelled one as a bug
         finally:
             self._open.discard(task)
             self._working.discard(task)

@@ -35,6 +35,12 @@ def performer(services: Services, home: Path) -> Perform:
 
 async def perform_typed(services: Services, home: Path, typed: argparse.Namespace, folder: Path, out: Output) -> int:
     try:
+        if typed.command not in COMMANDS:
+            raise Problem(
+                "Another Journeyman is at work in this data folder.",
+                "It does one command and has no window.",
+                "Wait until it is done, or choose another folder with --home.",
+            )
         return await COMMANDS[typed.command](Context(services.engine, typed, out, folder, home, services.rules))
     except Doubt as doubt:
         out.trouble(doubt.trouble)

@@ -1,6 +1,7 @@
 """Numbers as people read them: durations, sizes, amounts, money and the time of day."""
 
 from datetime import datetime
+from pathlib import Path
 
 MILLISECOND = 1_000
 MINUTE_S = 60
@@ -56,3 +57,13 @@ def money(amount_usd: float) -> str:
 def time_of_day(microseconds: int) -> str:
     """`14:31:07` on this computer's clock."""
     return datetime.fromtimestamp(microseconds / 1_000_000).astimezone().strftime("%H:%M:%S")
+
+
+def short_folder(folder: str, home: str) -> str:
+    """The folder with `~` for the person's own."""
+    if not folder or not home:
+        return folder
+    path = Path(folder)
+    if path == Path(home):
+        return "~"
+    return str(Path("~") / path.relative_to(home)) if path.is_relative_to(home) else folder

@@ -30,6 +30,9 @@ class _Timers(QObject):
             del self._waiting[name]
             self.killTimer(name)
 
+    def __len__(self) -> int:
+        return len(self._waiting)
+
     def clear(self) -> None:
         for handle in tuple(self._names):
             self.drop(handle)
@@ -48,6 +51,11 @@ class WindowLoop(qasync.QEventLoop):  # type: ignore[misc]
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
         self._exact = _Timers()
+
+    @property
+    def timers(self) -> int:
+        """How many wait."""
+        return len(self._exact)
 
     def call_later(
         self, delay: float, callback: Callable[..., Any], *args: Any, context: Context | None = None

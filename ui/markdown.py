@@ -173,6 +173,11 @@ def _parser() -> "MarkdownIt":
     return made
 
 
+def prepare() -> None:
+    """Load what parses, in any thread, before the first reply is to be shown."""
+    _parser()
+
+
 def _blocks(text: str) -> list[_Block]:
     """The outermost blocks of bounded text."""
     if len(text) > TEXT_LIMIT or text.count("\n") > LINE_COUNT_LIMIT:

@@ -36,6 +36,10 @@ class SessionView(QWidget):
         self._column.addWidget(self.composer)
         self.page.step_opened.connect(self._open_step)
 
+    @property
+    def dialog(self) -> QuestionDialog | None:
+        return self._dialog
+
     def show_session(self, row: SessionRow) -> None:
         self._row = row
         self.page.show_session(row)
@@ -59,8 +63,9 @@ class SessionView(QWidget):
         self._card = QuestionCard(self._look, question, draft=self._drafts.get(question.id))
         self._card.answered.connect(self._hand_over)
         self._card.later.connect(lambda _: self.composer.focus_input())
-        self._card.dialog_wanted.connect(lambda _: self._open_dialog(question))
+        self._card.dialog_wanted.connect(lambda _: self.open_question())
         self._column.insertWidget(1, self._card)
+        self._card.show()  # a layout leaves out what it would show later by itself
         self._column.activate()  # its width decides how high it must be
         self._card.fit(self.height())
 
@@ -80,9 +85,11 @@ class SessionView(QWidget):
         if self._card and step.status == "waiting" and step.key == self._card.question_id():
             self._card.dialog_wanted.emit(step.key)
 
-    def _open_dialog(self, question: Question) -> None:
+    def open_question(self) -> None:
+        """The question of the card in a window of its own."""
         if self._dialog is not None or self._card is None:
             return
+        question = self._card.question
         self._dialog = QuestionDialog(
             self._look, question, context=self._row.title, draft=self._card.draft(), parent=self.window()
         )

@@ -20,7 +20,7 @@ class Tasks(QObject):
     def start(self, work: Coroutine[Any, Any, Any], name: str) -> None:
         task = asyncio.get_running_loop().create_task(self._do(work), name=name)
         self._going.add(task)
-        task.add_done_callback(self._going.discard)
+        task.add_done_callback(self._end)
 
     async def close(self) -> None:
         """Cancel what goes, and wait for it."""
@@ -29,6 +29,12 @@ class Tasks(QObject):
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self._going.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            context = {"message": f"{task.get_name()} failed.", "exception": error, "task": task}
+            asyncio.get_running_loop().call_exception_handler(context)
 
     async def _do(self, work: Coroutine[Any, Any, Any]) -> None:
         try:

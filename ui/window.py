@@ -1,13 +1,14 @@
-"""The window: puts panels in their places, and lets facts in and wishes out."""
+"""What is in the window: puts panels in their places, and lets facts in and wishes out."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
+from core.domain.events import Replied, ReplyCut
 from core.domain.problems import Trouble
 from core.domain.question import Question
 from core.domain.sessions import SessionRow
@@ -15,53 +16,59 @@ from core.domain.steps import Step
 from core.engine.drafts import Draft
 from core.store.reader import Reader
 from core.store.told import Told
+from ui.columns import Columns
 from ui.commands import COMMANDS
+from ui.reading import Reading
 from ui.selection import Selection
 from ui.session_view import SessionView
 from ui.sessions.panel import SessionsPanel
+from ui.shell import Shell
 from ui.start.panel import StartPanel
 from ui.status_line import StatusLine
 from ui.theme import Look
 from ui.timeline.step_pane import StepPane
 from ui.widgets.notice import Notice
+from ui.widgets.words import hairline
 from ui.window_state import WindowState
 
-SIDEBAR: Final = 264
-STEP_PANE: Final = 384
 FOLD_BELOW: Final = 1100
-SIZE: Final = (1440, 900)
-TITLE_BAR: Final = 28  # what a window manager adds above us
+LOOK_BACK: Final = 40  # rows among which the latest step is found: the rest would be words and lines
 
 
-class MainWindow(QMainWindow):
+class MainWindow(QWidget):
     """Knows what is shown; what should happen it says in signals, which `wishes` carries to the engine."""
 
     leaving = Signal()
     theme_wanted = Signal()
-    view_made = Signal()
     stop_wanted = Signal()
 
-    def __init__(self, look: Look, selection: Selection, state: WindowState, *, data_folder: Path) -> None:
+    def __init__(
+        self, shell: Shell, look: Look, selection: Selection, state: WindowState, *, data_folder: Path
+    ) -> None:
         super().__init__()
+        self._shell = shell
         self._look, self._state = look, state
         self.selection = selection
-        self._reader: Reader | None = None
+        self._reading = Reading()
         self._rows: dict[str, SessionRow] = {}
         self._drafts: dict[str, str] = {}
         self._questions: list[tuple[str, Question]] = []
-        self.view: SessionView | None = None
-        self.pane: StepPane | None = None
+        self._chosen = False
+        self.view = SessionView(look, self._reading)
+        self.pane = StepPane(look, self._reading)
         home = str(data_folder)
         self.sessions = SessionsPanel(look)
         self.start = StartPanel(look, data_folder=home)
         self.status = StatusLine(look, data_folder=home)
         self.notice = Notice(look)
         self.actions_by_id: dict[str, QAction] = {}
-        self.setObjectName("window")
+        self.setObjectName("window.content")
         self._lay_out()
         self._connect()
         self._make_commands()
-        self._restore()
+        shell.fill(self)
+        shell.closing.connect(self._leave)
+        self._columns.share_out()
 
     @property
     def look(self) -> Look:
@@ -71,19 +78,27 @@ class MainWindow(QMainWindow):
 
     def read_from(self, reader: Reader) -> None:
         """From now on there is a file to read."""
-        self._reader = reader
+        self._reading.reader = reader
         rows = reader.sessions()
         self._rows = {row.id: row for row in rows}
         self.sessions.show_sessions(rows)
         self._look_for_questions()
-        if not self.selection.session:
-            self.selection.choose_session(self._first(rows))
-        self._show_selected()
+
+    def show_first(self) -> None:
+        """The session shown last, else the newest, else how to begin."""
+        last = self._state.text("session")
+        newest = max(self._rows.values(), key=lambda row: row.updated, default=None)
+        name = last if last in self._rows else (newest.id if newest else "")
+        if name:
+            self.go_to(name)
+        else:
+            self._show_selected()
 
     def hear(self, facts: Sequence[object]) -> None:
         """A batch from the engine."""
         touched: dict[str, SessionRow] = {}
         steps: list[Step] = []
+        drafts: set[str] = set()
         shown = self.selection.session
         for fact in facts:
             match fact:
@@ -91,15 +106,17 @@ class MainWindow(QMainWindow):
                     touched[fact.session.id] = fact.session
                     if fact.session.id == shown:
                         steps += fact.steps
+                    if isinstance(fact.entry.event, Replied | ReplyCut):  # its row takes the draft's place
+                        self._drafts.pop(fact.session.id, None)
                 case Draft():
                     self._hear_draft(fact)
-                case BaseException():
-                    self.tell(Trouble("Journeyman made a mistake.", f"{type(fact).__name__}: {fact}"))
+                    drafts.add(fact.session)
                 case _:
                     raise TypeError(fact)
         if touched:
             self._hear_sessions(touched, steps)
-        self._show_draft()
+        if shown in drafts:
+            self._show_draft()
 
     def tell(self, trouble: Trouble) -> None:
         self.notice.tell(trouble)
@@ -107,8 +124,7 @@ class MainWindow(QMainWindow):
     def restyle(self, look: Look) -> None:
         self._look = look
         for part in (self.sessions, self.start, self.status, self.notice, self.view, self.pane):
-            if part is not None:
-                part.restyle(look)
+            part.restyle(look)
 
     def go_to(self, session: str) -> None:
         """Show a session."""
@@ -117,30 +133,36 @@ class MainWindow(QMainWindow):
     def keep_state(self) -> None:
         """Remember how the window is left."""
         state = self._state
-        state.keep_blob("geometry", self.saveGeometry())
-        state.keep_blob("columns", self._columns.saveState())
+        self._shell.keep_place()
+        self._columns.keep()
         state.keep_text("session", self.selection.session)
-        if self.view:
-            self.view.composer.keep_draft()
+        self.view.composer.keep_draft()
         state.flush()
+
+    def give_back(self, session: str, words: str) -> None:
+        """What could not be sent stands in the composer again."""
+        if self.selection.session == session and not self.view.composer.draft():
+            self.view.composer.set_session(session, words)
+        elif not self._state.text(f"drafts/{session}"):
+            self._state.keep_text(f"drafts/{session}", words)
 
     def _hear_sessions(self, touched: dict[str, SessionRow], steps: list[Step]) -> None:
         asked_before = {question.id for _, question in self._questions}
+        changed = any(_waits(row) != _waits(self._rows.get(name)) for name, row in touched.items())
         self._rows |= touched
         for row in touched.values():
             self.sessions.update_session(row)
-        self._look_for_questions()
+        if changed:
+            self._look_for_questions()
         shown = touched.get(self.selection.session)
-        if shown is None or self.view is None:
+        if shown is None:
             return
         self.view.show_session(shown)
         self.view.apply(steps)
         self._show_questions()
         if any(name == shown.id and question.id not in asked_before for name, question in self._questions):
             self.view.focus_question()
-        if self.pane:
-            for step in steps:
-                self.pane.update_step(step)
+        self._update_pane(steps)
         self._enable_commands()
 
     def _hear_draft(self, draft: Draft) -> None:
@@ -150,8 +172,6 @@ class MainWindow(QMainWindow):
             self._drafts[draft.session] = self._drafts.get(draft.session, "") + draft.text
 
     def _show_draft(self) -> None:
-        if self.view is None:
-            return
         text = self._drafts.get(self.selection.session)
         if text:
             self.view.page.draft(text)
@@ -159,65 +179,64 @@ class MainWindow(QMainWindow):
             self.view.page.end_draft()
 
     def _look_for_questions(self) -> None:
-        if self._reader is None:
+        if self._reading.reader is None:
             return
-        self._questions = self._reader.questions()
+        self._questions = self._reading.reader.questions()
         count = len(self._questions)
         self.status.show_waiting(count)
-        self.setWindowTitle(f"({count}) Journeyman" if count else "Journeyman")
+        self._shell.setWindowTitle(f"({count}) Journeyman" if count else "Journeyman")
         self._enable_commands()
 
     # What is shown
 
-    def _first(self, rows: Sequence[SessionRow]) -> str:
-        """The session shown last, else the newest."""
-        last = self._state.text("session")
-        return last if last in self._rows else (rows[0].id if rows else "")
-
     def _show_selected(self, _name: str = "") -> None:
         row = self._rows.get(self.selection.session)
-        if row is None and self._reader and self.selection.session:
-            row = self._reader.session(self.selection.session)
-        if row is None or self._reader is None:
+        if row is None and self._reading.reader and self.selection.session:
+            row = self._reading.reader.session(self.selection.session)
+        if row is None:
+            self.sessions.mark("")
             self._centre.setCurrentWidget(self.start)
             self._set_pane_visible(False)
             self._enable_commands()
             return
-        view = self._session_view(self._reader)
+        view = self.view
         view.composer.set_session(row.id, self._state.text(f"drafts/{row.id}"))
         view.show_session(row)
         self._show_questions()
         self._show_draft()
         self.sessions.mark(row.id)
         self._centre.setCurrentWidget(view)
-        if self.pane:
-            self.pane.clear()
+        self._show_latest()
         self._set_pane_visible(self._pane_wanted)
         self._enable_commands()
 
     def _show_questions(self) -> None:
-        if self.view:
-            mine = [question for name, question in self._questions if name == self.selection.session]
-            self.view.show_questions(mine)
-
-    def _session_view(self, reader: Reader) -> SessionView:
-        """Made when first needed: the first paint of an empty window does without it."""
-        if self.view is None:
-            self.view = SessionView(self._look, reader)
-            self.pane = StepPane(self._look, reader)
-            self._centre.addWidget(self.view)
-            self._columns.addWidget(self.pane)
-            self._columns.setSizes([self._look.size(SIDEBAR), self.width(), self._look.size(STEP_PANE)])
-            self.view.page.step_chosen.connect(self._show_step)
-            self.view.page.stop.connect(self.stop_wanted)
-            self.view.composer.draft_changed.connect(lambda name, text: self._state.keep_text(f"drafts/{name}", text))
-            self.pane.folded.connect(lambda: self._want_pane(False))
-            self.view_made.emit()
-        return self.view
+        mine = [question for name, question in self._questions if name == self.selection.session]
+        self.view.show_questions(mine)
 
     def _show_step(self, step: Step) -> None:
-        if self.pane and step is not None:
-            self.pane.show_step(self.selection.session, step)
+        self._chosen = True
+        self.pane.show_step(self.selection.session, step)
+
+    def _show_latest(self) -> None:
+        """Until the person chooses a row, the pane shows what was done last."""
+        self._chosen = False
+        model = self.view.page.model
+        for row in range(model.count - 1, max(-1, model.count - LOOK_BACK), -1):
+            step = model.step_of_row(row)
+            if step and step.number:
+                self.pane.show_step(self.selection.session, step)
+                return
+        self.pane.clear()
+
+    def _update_pane(self, steps: list[Step]) -> None:
+        if not self.pane.isVisible():
+            return
+        if not self._chosen and any(step.number for step in steps):
+            self._show_latest()
+            return
+        for step in {step.row: step for step in steps}.values():
+            self.pane.update_step(step)
 
     # Commands
 
@@ -229,17 +248,16 @@ class MainWindow(QMainWindow):
         shown = self.selection.session
         place = names.index(shown) + 1 if shown in names else 0
         self.go_to(names[place % len(names)])
-        if self.view:
-            self.view.focus_question()
+        self.view.focus_question()
 
     def new_run(self) -> None:
         self.selection.choose_session("")
 
     def _focus_composer(self) -> None:
-        if self.view:
-            self.view.composer.focus_input()
+        self.view.composer.focus_input()
 
     def _make_commands(self) -> None:
+        shell = self._shell
         acts: dict[str, Callable[[], object]] = {
             "run.new": self.new_run,
             "sessions.search": self.sessions.open_search,
@@ -249,8 +267,8 @@ class MainWindow(QMainWindow):
             "window.sidebar": lambda: self.sessions.setVisible(not self.sessions.isVisible()),
             "window.step": lambda: self._want_pane(not self._pane_wanted),
             "window.theme": self.theme_wanted.emit,
-            "window.full": lambda: self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen),
-            "window.close": self.close,
+            "window.full": lambda: shell.setWindowState(shell.windowState() ^ Qt.WindowState.WindowFullScreen),
+            "window.close": shell.close,
         }
         for command in COMMANDS:
             action = QAction(self.tr(command.text), self)
@@ -279,43 +297,37 @@ class MainWindow(QMainWindow):
         self._pane_wanted = self._state.text("pane", "yes") == "yes"
         self._centre = QStackedWidget()
         self._centre.setMinimumWidth(420)
+        self._centre.addWidget(QWidget())  # until it is known what there is to show
         self._centre.addWidget(self.start)
+        self._centre.addWidget(self.view)
         middle = QWidget()
         column = QVBoxLayout(middle)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.notice)
         column.addWidget(self._centre, 1)
-        self._columns = QSplitter(Qt.Orientation.Horizontal)
-        self._columns.setObjectName("window.columns")
-        self._columns.setHandleWidth(1)
-        self._columns.setChildrenCollapsible(False)
-        self._columns.addWidget(self.sessions)
-        self._columns.addWidget(middle)
-        self._columns.setStretchFactor(1, 1)
-        whole = QWidget()
-        around = QVBoxLayout(whole)
+        self._columns = Columns(self._look, self._state, self.sessions, middle, self.pane)
+        around = QVBoxLayout(self)
         around.setContentsMargins(0, 0, 0, 0)
         around.setSpacing(0)
         around.addWidget(self._columns, 1)
+        around.addWidget(hairline())
         around.addWidget(self.status)
-        self.setCentralWidget(whole)
 
     def _connect(self) -> None:
+        self.view.page.step_chosen.connect(self._show_step)
+        self.view.page.stop.connect(self.stop_wanted)
+        self.view.composer.draft_changed.connect(lambda name, text: self._state.keep_text(f"drafts/{name}", text))
+        self.pane.folded.connect(lambda: self._want_pane(False))
         self.selection.session_changed.connect(self._show_selected)
         self.sessions.chosen.connect(self.go_to)
         self.sessions.new_run.connect(self.new_run)
         self.status.next_question.connect(self.next_question)
         self.status.theme_wanted.connect(self.theme_wanted)
 
-    def _restore(self) -> None:
-        self.setWindowTitle("Journeyman")
-        room = self.screen().availableGeometry()
-        self.resize(min(SIZE[0], room.width()), min(SIZE[1], room.height() - TITLE_BAR))
-        geometry = self._state.blob("geometry")
-        if not geometry.isEmpty():
-            self.restoreGeometry(geometry)
-        self._columns.setSizes([self._look.size(SIDEBAR), self.width() - self._look.size(SIDEBAR)])
+    def _leave(self) -> None:
+        self.keep_state()
+        self.leaving.emit()
 
     def _want_pane(self, wanted: bool) -> None:
         self._pane_wanted = wanted
@@ -323,9 +335,8 @@ class MainWindow(QMainWindow):
         self._set_pane_visible(wanted)
 
     def _set_pane_visible(self, visible: bool) -> None:
-        if self.pane:
-            room = self.width() >= FOLD_BELOW
-            self.pane.setVisible(visible and room and self._centre.currentWidget() is self.view)
+        room = self.width() >= FOLD_BELOW
+        self.pane.setVisible(visible and room and self._centre.currentWidget() is self.view)
 
     # Qt
 
@@ -333,9 +344,7 @@ class MainWindow(QMainWindow):
         super().resizeEvent(event)
         self._set_pane_visible(self._pane_wanted)
 
-    def closeEvent(self, event: QCloseEvent) -> None:
-        """The window hides at once; the program ends when the journal is safe."""
-        event.ignore()
-        self.keep_state()
-        self.hide()
-        self.leaving.emit()
+
+def _waits(row: SessionRow | None) -> tuple[str, int]:
+    """What decides whether the list of open questions is still right."""
+    return (row.status, row.waiting) if row else ("", 0)

@@ -13,6 +13,12 @@ class WindowState:
         value = self._file.value(name, default)
         return value if isinstance(value, str) else default
 
+    def number(self, name: str, default: float) -> float:
+        try:
+            return float(self.text(name)) or default
+        except ValueError:
+            return default
+
     def keep_text(self, name: str, value: str) -> None:
         if value:
             self._file.setValue(name, value)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QObject
 
+from core.domain.problems import Problem
 from core.domain.question import Answer
 from ui.bridge import Bridge
 from ui.link_dialog import LinkDialog
@@ -19,7 +20,7 @@ StartDemo = Callable[[Bridge], Awaitable[str]]
 
 
 class Wishes(QObject):
-    """Connected once the engine is ready."""
+    """Connected when the window's loop runs; what is wished while the engine starts is done when it is ready."""
 
     def __init__(self, window: MainWindow, bridge: Bridge, start_demo: StartDemo) -> None:
         super().__init__(window)
@@ -28,9 +29,10 @@ class Wishes(QObject):
         window.start.demo_wanted.connect(self.start_demo)
         window.sessions.searched.connect(self.search)
         window.stop_wanted.connect(self.stop)
-        window.view_made.connect(self._connect_view)
-        if window.view:
-            self._connect_view()
+        window.view.page.settle.connect(self.settle)
+        window.view.page.link.connect(self.open_link)
+        window.view.composer.said.connect(self.say)
+        window.view.answered.connect(self.answer)
 
     def start_demo(self) -> None:
         async def begin() -> None:
@@ -40,7 +42,15 @@ class Wishes(QObject):
 
     def say(self, text: str) -> None:
         session = self._window.selection.session
-        self.tasks.start(self._bridge.ask(lambda engine: engine.say(session, text)), "say")
+
+        async def send() -> None:
+            try:
+                await self._bridge.ask(lambda engine: engine.say(session, text))
+            except Problem:
+                self._window.give_back(session, text)
+                raise
+
+        self.tasks.start(send(), "say")
 
     def stop(self) -> None:
         session = self._window.selection.session
@@ -65,11 +75,3 @@ class Wishes(QObject):
     def open_link(self, address: str) -> None:
         """Nothing opens before the person has seen the whole address."""
         LinkDialog(self._window.look, address, self._window).open()
-
-    def _connect_view(self) -> None:
-        view = self._window.view
-        assert view is not None
-        view.page.settle.connect(self.settle)
-        view.composer.said.connect(self.say)
-        view.page.link.connect(self.open_link)
-        view.answered.connect(self.answer)

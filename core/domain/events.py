@@ -123,11 +123,11 @@ class Retried:
 
 @dataclass(frozen=True, slots=True)
 class CallStarted:
-    """Durable before the act. `kind` and `object` are the row a person sees."""
+    """Durable before the act. `step` and `object` are the row a person sees."""
 
     call_id: str
     tool: str
-    kind: str
+    step: str
     object: str = ""
 
 

@@ -141,7 +141,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
                 changed.add("reply", "stopped", object=line(text))
         case Retried(trouble=trouble, wait_s=wait_s):
             changed.close("request", "failed", object=line(trouble.what), marks={"wait_ms": int(wait_s * 1000)})
-        case CallStarted(call_id=call, kind=kind, object=what):
+        case CallStarted(call_id=call, step=kind, object=what):
             changed.open(kind, key=call, object=line(what), numbered=True)
         case CallRefused(tool=tool, reason=reason):
             changed.add("refused", "failed", object=line(f"{tool}: {reason.head}"), numbered=True)

@@ -39,7 +39,7 @@ class AnthropicReply:
         self._place = place
         self._names = names
         self._mark = mark
-        self._blocks: dict[Any, Block] = {}
+        self._blocks: dict[str, Block] = {}
         self._usage: dict[str, Any] = {}
         self._stop = ""
         self._details: Any = None
@@ -52,9 +52,9 @@ class AnthropicReply:
             raise fault("garbled", self._place, "An event of it is not an object.")
         match text(plain.get("type")) or event.name:
             case "content_block_delta":
-                self._delta(plain.get("index"), plain.get("delta"))
+                self._delta(str(plain.get("index")), plain.get("delta"))
             case "content_block_start":
-                self._start(plain.get("index"), plain.get("content_block"))
+                self._start(str(plain.get("index")), plain.get("content_block"))
             case "message_start":
                 self._count(at(plain, "message", "usage"))
             case "message_delta":
@@ -91,7 +91,7 @@ class AnthropicReply:
                 )
         return Delta(calls=calls, usage=usage, stop=stop, carry=self._carry(blocks), note=note)
 
-    def _start(self, index: Any, plain: Any) -> None:
+    def _start(self, index: str, plain: Any) -> None:
         block = Block(plain if isinstance(plain, dict) else {})
         self._blocks[index] = block
         block.signature = text(block.plain.get("signature"))
@@ -100,7 +100,7 @@ class AnthropicReply:
         elif block.kind == "thinking":
             self._delta(index, {"thinking": block.plain.get("thinking")})
 
-    def _delta(self, index: Any, delta: Any) -> None:
+    def _delta(self, index: str, delta: Any) -> None:
         if not isinstance(delta, dict):
             return
         if words := text(delta.get("text")):
@@ -114,7 +114,7 @@ class AnthropicReply:
         elif signature := text(delta.get("signature")):
             self._block(index, "thinking").signature = signature
 
-    def _block(self, index: Any, kind: str) -> Block:
+    def _block(self, index: str, kind: str) -> Block:
         return self._blocks.setdefault(index, Block({"type": kind}))
 
     def _stopped(self, delta: Any) -> None:
@@ -131,7 +131,7 @@ class AnthropicReply:
     def _whole(self, plain: dict[str, Any]) -> None:
         """A message that came at once."""
         for index, block in enumerate(objects(plain.get("content"))):
-            self._start(index, block)
+            self._start(str(index), block)
         self._count(plain.get("usage"))
         self._stopped(plain)
         self.complete = self.ended = True

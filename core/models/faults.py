@@ -47,6 +47,7 @@ TOO_LONG = re.compile(
             r"current length is .* while limit is",
             r"maximum input length is .* tokens",
             r"the input length exceeds the context length",
+            r"ContextWindowExceeded",
             r"^4(?:00|13)\s*(?:status code)?\s*\(no body\)",
         )
     ),
@@ -76,6 +77,7 @@ FILTERED = re.compile(
     re.I,
 )
 OVERLOADED = re.compile(r"overloaded|at capacity|server is busy|try again later|loading model", re.IGNORECASE)
+EVENT = re.compile(r"(?:event:.*\n)?data: ?(.*)")  # LiteLLM tells errors as the stream that was asked for
 HTML = re.compile(rb"\s*<(!doctype|html|head|body|\?xml)", re.IGNORECASE)
 
 
@@ -159,11 +161,13 @@ def refused(place: Place, status: int, headers: Mapping[str, str], body: bytes) 
         kind = "server" if status >= 500 else "not_a_server"
         return fault(kind, place, f"It answered {status} with a web page.")
     text = body.decode("utf-8", "replace")
+    if event := EVENT.match(text):
+        text = event[1]
     said = said_in(loaded(text), text)
     kind = kind_of(said, status)
     after = retry_after(headers)
     again = KINDS[kind].again or status in (408, 409)
-    if kind != "credit" and headers.get("x-should-retry") in ("true", "false"):
+    if kind not in ("credit", "key", "forbidden") and headers.get("x-should-retry") in ("true", "false"):
         again = headers["x-should-retry"] == "true"
     waits = f" It asks to wait {spoken(after)}." if after else ""
     return fault(kind, place, f"It answered {status}{': ' if said.message else '.'}{said.message}{waits}", after, again)

@@ -129,7 +129,7 @@ class Http:
         proxy = self._server.proxy if self._server.proxy and not self._server.local else None
         secure = self._server.base_url.lower().startswith("https") or bool(proxy)
         waits = httpx.Timeout(None, connect=self._server.patience.connect_s)
-        verify = self._trusted() if secure else False  # without TLS nothing is verified, and nothing is loaded
+        verify = self._trusted() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # which trusts nobody
         return httpx.AsyncClient(trust_env=False, follow_redirects=False, verify=verify, timeout=waits, proxy=proxy)
 
     def _trusted(self) -> ssl.SSLContext:

@@ -58,7 +58,8 @@ def ollama_names(plain: Any) -> list[str]:
 def ollama_model(name: str, shown: Any) -> Listed:
     """What Ollama shows of a model; the window is the largest it can be given."""
     info = at(shown, "model_info")
-    lengths = [number(value) for key, value in info.items() if key.endswith(".context_length")] if info else []
+    pairs = info.items() if isinstance(info, dict) else ()
+    lengths = [number(value) for key, value in pairs if key.endswith(".context_length")]
     can = at(shown, "capabilities")
     if not isinstance(can, list):
         return Listed(name, window=next(iter(lengths), None))
@@ -74,7 +75,9 @@ def ollama_model(name: str, shown: Any) -> Listed:
 
 def _chat_row(row: dict[str, Any]) -> Listed:
     can = row.get("capabilities")
-    can = can if isinstance(can, dict) else dict.fromkeys(can, True) if isinstance(can, list) else {}
+    if isinstance(can, list):
+        can = {name: True for name in can if isinstance(name, str)}
+    can = can if isinstance(can, dict) else {}
     takes = row.get("supported_parameters")
     sees = at(row, "architecture", "input_modalities")
     return Listed(

@@ -9,7 +9,7 @@ from core.models.attach import IMAGES
 from core.models.model import Request
 
 SIGNS = re.compile(
-    r"(?P<word>[^\W\d_\u0370-\U0010ffff]+)|(?P<digits>[0-9]+)|(?P<mark>[!-/:-@\[-`{-~])|(?P<break>[^\S\n]*\n\s*)"
+    r"(?P<word>[^\W\d_\u0530-\U0010ffff]+)|(?P<digits>[0-9]+)|(?P<mark>[!-/:-@\[-`{-~])|(?P<break>[^\S\n]*\n\s*)"
     r"|(?P<gap>[^\S\n]{2,})|(?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])|(?P<kana>[\u3040-\u30ff])"
     r"|(?P<hangul>[\uac00-\ud7a3])|(?P<other>\S)"
 )

@@ -10,7 +10,7 @@ from core.domain.problems import Problem, Trouble
 from core.store.backup import newest_good, next_of
 from core.store.ballast import Ballast
 from core.store.database import Database, problem_of
-from core.store.files import PARTS, finish, make_private, size_of, touch_private, unwritable, wal_of
+from core.store.files import PARTS, finish, make_private, size_of, unwritable, wal_of
 from core.store.health import Health, is_damage, look, peek
 from core.store.marker import Marker, marker_of, read_marker, untouched, write_marker
 from core.store.migrate import foreign, newer, newest
@@ -90,8 +90,9 @@ def _open(path: Path, synchronous: str) -> tuple[Database, list[Trouble]]:
         notes = _mend(path)
         database = Database(path, synchronous=synchronous)
     for part in PARTS:
+        # By name: a file that is opened and closed here would lose the locks SQLite holds on it for this process.
         if path.with_name(path.name + part).exists():
-            touch_private(path.with_name(path.name + part))
+            path.with_name(path.name + part).chmod(0o600)
     write_marker(path, closed=False, facts=_facts(path))
     database.closed = lambda whole: _note_end(path, whole)
     return database, notes

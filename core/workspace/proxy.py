@@ -52,7 +52,7 @@ class Proxy:
             # asyncio forgets a connection it has just accepted when its server closes: those are let in first.
             for listener in server.sockets:
                 asyncio.get_running_loop().remove_reader(listener.fileno())
-            for _ in range(4):
+            for _turn in range(4):
                 await asyncio.sleep(0)
             server.close()
         for task in self._going:

@@ -3,7 +3,6 @@
 import os
 import random
 import shutil
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -27,13 +26,11 @@ def test_killed_at_a_random_moment(tmp_path: Path, number: int) -> None:
 @pytest.mark.parametrize("first", range(1, 1 + STEP * 8, STEP) if FULL else (15, 190))
 def test_killed_at_a_write(tmp_path: Path, first: int) -> None:
     """Every 7th write: each test takes every 8th of those, so that they share the processors."""
-    seen: Counter[str] = Counter()
     number = first
     while True:
         place = Place.make(tmp_path / str(number))
         killed = kill_at_write(place, number)
-        seen[judge(place)] += 1
+        judge(place)
         number += STEP * 8
         if not killed or not FULL:
             break
-    print(dict(seen))

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import secrets
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +14,8 @@ VERSION = "1.106.2"
 
 
 @contextlib.contextmanager
-def serve_litellm(behind: str, folder: Path) -> Iterator[str]:
-    """Serve `up`, which is a chat model of the server behind, and `said`, which needs none."""
+def serve_litellm(behind: str, folder: Path) -> Iterator[tuple[str, str]]:
+    """Serve `up`, a chat model of the server behind, and some that need none; gives its address and its key."""
     programs = environment(f"litellm-{VERSION}", f"litellm[proxy]=={VERSION}")
     models = [
         {
@@ -40,6 +41,7 @@ def serve_litellm(behind: str, folder: Path) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [str(programs / "litellm"), "--config", str(file), "--host", "127.0.0.1", "--port", str(port)]
-    env = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    key = f"sk-{secrets.token_hex(32)}"  # it does not start without one
+    env = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MASTER_KEY": key}
     with serving([*command, "--telemetry", "False"], r"Uvicorn running on", folder / "litellm.log", env):
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}", key

@@ -82,6 +82,10 @@ class QuestionCard(QFrame):
         if self._room:
             self.fit(self._room)
 
+    @property
+    def question(self) -> Question:
+        return self._question
+
     def question_id(self) -> str:
         return self._question.id
 

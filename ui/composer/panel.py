@@ -158,7 +158,8 @@ class ComposerPanel(QFrame):
         tip = self.tr("Queue for this run (Enter)") if self._running else self.tr("Send (Enter)")
         self._send.setToolTip(tip)
         queued = self.tr("queued after this round") if words and self._running else ""
-        self._note.setText(self._reason or queued)
+        covered = bool(self._input.toPlainText())  # then the reason in the empty field cannot be seen
+        self._note.setText(self._reason if self._reason and covered else queued)
         self._tint()
 
     def _tint(self) -> None:

@@ -59,7 +59,7 @@ class SessionsPanel(QFrame):
         self._view = SessionsView(self._model, self._delegate, self)
         self._build()
         self._connect()
-        self._say_empty()
+        self._empty.hide()  # nobody knows yet whether there is nothing to list
 
     def show_sessions(self, rows: Sequence[SessionRow]) -> None:
         """List these sessions, keeping the scroll and the keyboard's place where they still exist."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication
 
 from core.domain.sessions import SessionRow
 from core.domain.steps import verb
+from ui.figures import short_folder
 from ui.widgets.times import day_name, midnight_of, moment, short_age, short_time
 
 WAITING, RUNNING, FOUND = "waiting", "running", "found"
@@ -91,16 +91,6 @@ def side_text(row: SessionRow, now: int) -> str:
     if row.status == RUNNING:
         return f"${row.cost:.2f}" if row.cost else ""
     return short_time(row.updated, now)
-
-
-def short_folder(folder: str, home: str) -> str:
-    """The folder with `~` for the person's own."""
-    if not folder or not home:
-        return folder
-    path = Path(folder)
-    if path == Path(home):
-        return "~"
-    return str(Path("~") / path.relative_to(home)) if path.is_relative_to(home) else folder
 
 
 def status_words(status: str) -> str:

@@ -1,5 +1,6 @@
 """The top of a run's page: what it is called, how it stands, what it came to, and Stop."""
 
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
@@ -7,7 +8,7 @@ from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
-from ui.figures import amount, duration, money
+from ui.figures import amount, duration, money, short_folder
 from ui.icons import pixmap
 from ui.theme import Look, blend
 from ui.timeline.looks import status_look, words
@@ -36,7 +37,7 @@ def facts(row: SessionRow, lasted: int) -> list[Fact]:
     if spent and row.cost:
         spent += f" · {money(row.cost)}"
     shown = [
-        Fact("folder", visible(row.folder)),
+        Fact("folder", visible(short_folder(row.folder, str(Path.home())))),
         Fact("cpu", visible(row.model)),
         Fact("timer", duration(lasted)),
         Fact("footprints", rounds),

@@ -149,7 +149,7 @@ def interrupted_line(step: Step) -> str:
     """What the row of an interrupted run says."""
     what = visible(step.object)
     if step.marks.get("calls"):
-        return f"{words('Interrupted')} — `{what}` {words('may have run')}"
+        return f"{words('Interrupted')} — “{what}” {words('may have run')}"
     return f"{words('Interrupted')} — {what}" if what else words("Interrupted")
 
 

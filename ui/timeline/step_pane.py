@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.domain.clock import Clock, now
-from core.domain.steps import OPEN, Step
+from core.domain.steps import Step
 from ui.icons import icon, pixmap
 from ui.theme import Look
 from ui.timeline.described import Described, describe
@@ -108,7 +108,7 @@ class StepPane(QFrame):
         look = kind_look(step.kind)
         colour = self._look.theme.colour(look.token)
         self._icon.setPixmap(pixmap(look.icon, colour, self._look.size(16), self.devicePixelRatioF()))
-        going = step.status in OPEN and not step.ended
+        going = step.status in {"running", "waiting"} and not step.ended
         lasted = (self._clock() if going else step.ended) - step.began
         told = describe(self._rows, session, step, max(0, lasted))
         self._title.show_text(visible(told.title))
@@ -168,7 +168,7 @@ class StepPane(QFrame):
         if head.strip():
             layout.addWidget(hairline())
             layout.addWidget(label(self.tr("Output"), self._look.fonts.label, "second"))
-            lines = head.split("\n")
+            lines = head.rstrip("\n").split("\n")
             shown = "\n".join(lines[:HEAD_LINES])[:BLOCK_LIMIT]
             more = len(lines) > HEAD_LINES or len(shown) < len("\n".join(lines[:HEAD_LINES]))
             layout.addWidget(self._well(shown + ("\n…" if more else ""), "step.head"))

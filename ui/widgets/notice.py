@@ -5,9 +5,10 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from core.domain.problems import Trouble
 from ui.theme import Look
+from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.edge import EdgeFrame
-from ui.widgets.words import label
+from ui.widgets.words import breakable, label
 
 
 class Notice(EdgeFrame):
@@ -29,19 +30,33 @@ class Notice(EdgeFrame):
         row.setContentsMargins(16, 8, 8, 8)
         row.addLayout(text, 1)
         row.addWidget(self._close)
+        self._troubles: list[Trouble] = []
         self.hide()
 
     def tell(self, trouble: Trouble) -> None:
-        """Show the newest problem."""
-        self._what.setText(trouble.what)
-        self._more.setText(" ".join(part for part in (trouble.why, trouble.do) if part))
-        self._more.setVisible(bool(self._more.text()))
-        self.setAccessibleName(f"{trouble.what} {self._more.text()}")
-        self.show()
+        """Show the newest problem; the older ones come back when it is closed."""
+        if trouble in self._troubles:
+            self._troubles.remove(trouble)
+        self._troubles.append(trouble)
+        self._show()
 
     def close_notice(self) -> None:
-        self.hide()
-        self.closed.emit()
+        self._troubles.pop()
+        self._show()
+        if not self._troubles:
+            self.closed.emit()
+
+    def _show(self) -> None:
+        if not self._troubles:
+            self.hide()
+            return
+        trouble = self._troubles[-1]
+        self._what.setText(breakable(trouble.what))
+        self._more.setText(breakable(" ".join(part for part in (trouble.why, trouble.do) if part)))
+        self._more.setVisible(bool(self._more.text()))
+        self.setAccessibleName(" ".join(part for part in (trouble.what, trouble.why, trouble.do) if part))
+        self.show()
+        announce(self, self.accessibleName())
 
     def restyle(self, look: Look) -> None:
         theme = look.theme

@@ -1,6 +1,7 @@
 """A scroll area that is as high as its content where there is room, and scrolls only where there is not."""
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QWidget
 
 LEAST = 64
@@ -11,6 +12,7 @@ class FittingScroll(QScrollArea):
 
     def __init__(self, content: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._content = content
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -18,7 +20,6 @@ class FittingScroll(QScrollArea):
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        self._content = content
         self.setWidget(content)
         for ground in (content, self.viewport()):
             ground.setAutoFillBackground(False)
@@ -29,6 +30,23 @@ class FittingScroll(QScrollArea):
         if layout is not None:
             layout.activate()
         self.ensureWidgetVisible(part, 0, 8)
+
+    def _choose_bar(self) -> None:
+        # Qt measures beside the bar that is shown: words that wrap only because of it would keep it for ever.
+        fits = self.heightForWidth(self.width()) <= self.height()
+        off, needed = Qt.ScrollBarPolicy.ScrollBarAlwaysOff, Qt.ScrollBarPolicy.ScrollBarAsNeeded
+        self.setVerticalScrollBarPolicy(off if fits else needed)
+
+    # Qt
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._choose_bar()
+        super().resizeEvent(event)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._content and event.type() == QEvent.Type.LayoutRequest:
+            self._choose_bar()
+        return super().eventFilter(watched, event)
 
     def hasHeightForWidth(self) -> bool:
         return True

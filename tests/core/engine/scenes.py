@@ -9,6 +9,7 @@ from typing import Any
 
 from app.assemble import Services, assemble
 from core.domain.events import Entry, RunEvent, RunStarted, Text
+from core.domain.problems import Problem
 from core.engine.engine import Engine
 
 BOUND_S = 20.0
@@ -46,7 +47,8 @@ class Scene:
 
     async def until(self, kind: type[RunEvent], count: int = 1) -> Entry:
         """The count-th fact of a kind that is heard."""
-        return (await self.when(lambda: [e for e in self.facts if isinstance(e.event, kind)][count - 1 :]))[0]
+        found: list[Entry] = await self.when(lambda: [e for e in self.facts if isinstance(e.event, kind)][count - 1 :])
+        return found[0]
 
     async def when(self, condition: Callable[[], Any]) -> Any:
         """Until a fact makes the condition true."""
@@ -89,7 +91,7 @@ async def crash(scene: Scene) -> None:
     """What a killed process leaves: nothing more is written, no last word."""
     database, runs = scene.services.opened.database, scene.services.runs
     assert database is not None
-    database.put = lambda job: None  # type: ignore[method-assign]
+    database.put = lambda job: job.done(None, Problem("The process is gone."))  # type: ignore[method-assign]
     for live in tuple(runs._live.values()):
         while not live.task.done():
             live.task.cancel()

@@ -79,8 +79,10 @@ def test_every_call_has_its_one_result_before_the_next_request(data: st.DataObje
             calls = [Call(f"{number}.{turn}.{place}", "read") for place in range(data.draw(st.integers(0, 3)))]
             tell(Replied(calls=tuple(calls)))
             for call in calls[: data.draw(st.integers(0, 3))]:
-                tell(data.draw(st.sampled_from([CallStarted(call.id, "read", "read"), RunInterrupted("x")])))
-                tell(data.draw(st.sampled_from([ToolReturned(call.id, Text()), CallRefused(call.id, "", Text())])))
+                begun: list[RunEvent] = [CallStarted(call.id, "read", "read"), RunInterrupted("x")]
+                ended: list[RunEvent] = [ToolReturned(call.id, Text()), CallRefused(call.id, "", Text())]
+                tell(data.draw(st.sampled_from(begun)))
+                tell(data.draw(st.sampled_from(ended)))
             if talk.pending:
                 break
         assert set(talk.doubted()) <= set(talk.pending)

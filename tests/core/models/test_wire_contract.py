@@ -120,18 +120,20 @@ def test_a_recorded_reply_is_read_over_http(one: Recording) -> None:
 @pytest.mark.parametrize("one", ALL, ids=NAMES)
 def test_a_reply_is_the_same_byte_by_byte(one: Recording) -> None:
     """However the network cuts it."""
-    whole = folded(one.wire, [one.data])
+    data = one.data
+    whole = folded(one.wire, [data])
     check(whole, one.expected)
-    assert folded(one.wire, [one.data[place : place + 1] for place in range(len(one.data))]) == whole
+    assert folded(one.wire, [data[place : place + 1] for place in range(len(data))]) == whole
 
 
 @pytest.mark.parametrize("one", SMALL, ids=[one.name for one in SMALL])
 def test_events_are_the_same_split_at_every_byte(one: Recording) -> None:
     """Two pieces, cut everywhere; also with other line ends."""
-    for data in {one.data, one.data.replace(b"\n", b"\r\n"), one.data.replace(b"\n", b"\r")}:
+    sent = one.data
+    for data in {sent, sent.replace(b"\n", b"\r\n"), sent.replace(b"\n", b"\r")}:
         parser = parser_of(one.wire)
         whole = parser.feed(data) + parser.rest()
-        for place in range(0, len(data), 1 if data is one.data else 7):
+        for place in range(0, len(data), 1 if data is sent else 7):
             parser = parser_of(one.wire)
             assert parser.feed(data[:place]) + parser.feed(data[place:]) + parser.rest() == whole
 

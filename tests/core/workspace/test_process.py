@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -35,11 +36,12 @@ def left(folder: Path) -> list[str]:
 
 
 def eventually(condition: Callable[[], object], bound_s: float = 10) -> bool:
+    pause = threading.Event()
     end = time.monotonic() + bound_s
     while not condition():
         if time.monotonic() > end:
             return False
-        time.sleep(0.01)
+        pause.wait(0.01)  # other processes end without a signal to us
     return True
 
 

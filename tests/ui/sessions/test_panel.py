@@ -37,6 +37,7 @@ def current(panel: SessionsPanel) -> object:
 
 
 def test_empty_list_says_what_to_do(panel: SessionsPanel) -> None:
+    panel.show_sessions([])
     empty = find(panel, QLabel, "sessions.empty")
     assert empty.isVisible() and "New run" in empty.text()
     panel.show_sessions([row("a")])

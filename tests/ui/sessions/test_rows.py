@@ -7,6 +7,7 @@ import pytest
 
 from core.domain.clock import SECOND
 from core.domain.sessions import SessionRow
+from ui.figures import short_folder
 from ui.sessions.rows import (
     Heading,
     Hit,
@@ -15,7 +16,6 @@ from ui.sessions.rows import (
     arrange_hits,
     matches,
     second_line,
-    short_folder,
     side_text,
     status_words,
 )

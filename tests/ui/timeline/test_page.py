@@ -99,7 +99,7 @@ def test_an_interruption_asks_what_to_do(page: RunPage, rows: ListedRows, qtbot:
     assert not bar.isVisible()
     asked = rows.add("interrupted", "waiting", object="make deploy", run=2, marks={"calls": 1})
     page.apply([asked])
-    assert bar.isVisible() and bar.accessibleName() == "Interrupted — `make deploy` may have run"
+    assert bar.isVisible() and bar.accessibleName() == "Interrupted — “make deploy” may have run"
     with qtbot.waitSignal(page.settle) as told:
         click(find(bar, QPushButton, f"interrupted.{choice}"))
     assert told.args == [choice]

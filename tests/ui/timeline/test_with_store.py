@@ -99,7 +99,7 @@ SPOKEN = [
     "Step 3: Wrote complaint.md, +84, −3, 1.4s, done",
     "Step 4: You answered Firm, 0.7s, done",
     "Step 5: Ran make deploy, 1.4s, skipped",
-    "Interrupted — `make deploy` may have run",
+    "Interrupted — “make deploy” may have run",
 ]
 
 

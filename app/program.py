@@ -1,0 +1,144 @@
+"""The program behind the window: the engine, the feed, what goes wrong; and all of it back in reverse."""
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QApplication
+
+from app.crash import CrashDoor
+from app.display import give_icon, theme_name
+from app.engine_thread import EngineThread
+from app.heartbeat import Heartbeat
+from core.domain.problems import Problem, Trouble
+from core.store.reader import Reader
+from ui.feed import Feed
+from ui.loop import WindowLoop
+from ui.selection import Selection
+from ui.shell import Shell
+from ui.theme import Look, dress, load_fonts, load_theme
+from ui.window import MainWindow
+from ui.window_state import WindowState
+from ui.wishes import Wishes
+
+if TYPE_CHECKING:
+    from core.engine.engine import Engine
+    from ui.bridge import Bridge
+
+SWITCH_S = 0.0005  # how long one thread may keep the others waiting
+
+
+class Program(QObject):
+    """One window over one data folder, filled now that it is on the screen."""
+
+    wanted = Signal()
+    troubled = Signal(Trouble)
+
+    def __init__(self, app: QApplication, shell: Shell, state: WindowState, folder: Path) -> None:
+        super().__init__()
+        self._app, self._shell, self._state, self._folder = app, shell, state, folder
+        self._fonts = load_fonts(state.number("scale", 1.0))
+        self._look = self._dressed(theme_name(app, state))
+        self.window = MainWindow(shell, self._look, Selection(), state, data_folder=folder)
+        self._door = CrashDoor(folder, self._tell_bug)
+        self._feed = Feed()
+        self._feed.told.connect(self.window.hear)
+        self.engine = EngineThread(folder, self._feed, self.wanted.emit, self._report)
+        self._heartbeat = Heartbeat(folder)
+        self._reader: Reader | None = None
+        self.wanted.connect(self._come_forward, Qt.ConnectionType.QueuedConnection)
+        self.troubled.connect(self.window.tell, Qt.ConnectionType.QueuedConnection)
+        self.window.theme_wanted.connect(self._turn_theme)
+        give_icon(app)
+
+    def run(self) -> int:
+        """To the end of the program."""
+        sys.setswitchinterval(SWITCH_S)
+        with asyncio.Runner(loop_factory=lambda: WindowLoop(self._app)) as runner:
+            runner.run(self.live())
+        return 0
+
+    async def live(self) -> None:
+        """Until the window is closed and the journal is safe."""
+        loop, leaving = asyncio.get_running_loop(), asyncio.Event()
+        self._door.open()
+        loop.set_exception_handler(self._door.of_loop)
+        self.window.leaving.connect(leaving.set)
+        if sys.platform != "win32":
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, self._shell.close)
+        self._heartbeat.start()
+        # What this thread imports is imported by now: it must never wait for what the other one imports.
+        engine = self.engine
+        engine.start()
+        wishes = Wishes(self.window, engine, self._start_demo)
+        wishes.tasks.start(self._meet(engine), "meet the engine")
+        try:
+            await leaving.wait()
+        finally:
+            await wishes.tasks.close()
+            engine.leave()
+            await asyncio.wrap_future(engine.ended)
+            self._close()
+
+    def _close(self) -> None:
+        self._heartbeat.close()
+        self._shell.deleteLater()
+        if self._reader:
+            self._reader.close()
+        self._door.close()
+
+    async def _meet(self, engine: EngineThread) -> None:
+        """The file is read only now: the engine has looked it over, and may have mended or replaced it."""
+        opened = await engine.met()
+        for note in opened.notes:
+            self.window.tell(note)
+        self._reader = Reader(opened.path, frozen=opened.frozen)
+        self.window.read_from(self._reader)
+        await asyncio.sleep(0)  # a click may come in between
+        self.window.show_first()
+
+    async def _start_demo(self, bridge: "Bridge") -> str:
+        async def start(engine: "Engine") -> str:
+            # Imported in the engine's thread: the window's must not wait for what that one is importing.
+            from app.commands.run import DEMO_TASK, demo_script, sample_folder
+            from core.domain.events import RunStarted, Text
+            from core.models.catalogue import SCRIPTED
+
+            folder = sample_folder(self._folder)
+            began = RunStarted(SCRIPTED, 60, Text(demo_script()), attended=True)
+            return await engine.start(DEMO_TASK, folder, began)
+
+        return await bridge.ask(start)
+
+    def _turn_theme(self) -> None:
+        name = "light" if self._look.theme.dark else "dark"
+        self._state.keep_text("theme", name)
+        self._look = self._dressed(name)
+        self.window.restyle(self._look)
+
+    def _dressed(self, name: str) -> Look:
+        theme = load_theme(name)
+        dress(self._app, theme, self._fonts)
+        return Look(theme, self._fonts)
+
+    def _come_forward(self) -> None:
+        self._shell.setWindowState(self._shell.windowState() & ~Qt.WindowState.WindowMinimized)
+        self._shell.show()
+        self._shell.raise_()
+        self._shell.activateWindow()
+
+    def _report(self, error: BaseException) -> None:
+        """From any thread: the world's faults are told, bugs of ours are written down as well."""
+        if isinstance(error, Problem):
+            self.troubled.emit(error.trouble)
+        else:
+            self._door.report(error)
+
+    def _tell_bug(self, line: str) -> None:
+        self.troubled.emit(
+            Trouble("Journeyman made a mistake.", f"{line}.", f"It is written down in {self._folder / 'crash.log'}.")
+        )

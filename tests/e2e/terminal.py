@@ -1,0 +1,106 @@
+"""The real program in real processes, as a shell would start it."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.killing import environment, program
+
+BOUND_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    def kinds(self) -> list[str]:
+        return [line["kind"] for line in self.lines]
+
+
+class Terminal:
+    """Commands on one home, typed in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.folder = folder / "work"
+        self.folder.mkdir(parents=True)
+        self._started: list[subprocess.Popen[str]] = []
+
+    def script(self, *replies: dict[str, Any], name: str = "script.json", **more: Any) -> str:
+        (self.folder / name).write_text(json.dumps({"replies": replies, **more}), encoding="utf-8")
+        return name
+
+    def __call__(self, *words: str, **environ: str) -> Done:
+        process = self.start(*words, **environ)
+        out, err = process.communicate(timeout=BOUND_S)
+        assert "Traceback" not in err, err
+        return Done(process.returncode, out, err)
+
+    def start(self, *words: str, **environ: str) -> "subprocess.Popen[str]":
+        process = subprocess.Popen(
+            program(*words),
+            cwd=self.folder,
+            env=environment(self.home) | environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            encoding="utf-8",
+        )
+        self._started.append(process)
+        return process
+
+    def run(self, *words: str, script: str = "script.json") -> Done:
+        return self("run", "Go.", "--script", script, *words)
+
+    def session(self) -> str:
+        """The newest."""
+        return str(self("sessions", "--json").lines[0]["id"])
+
+    def close(self) -> None:
+        for process in self._started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+
+
+def until(process: "subprocess.Popen[str]", words: str) -> list[str]:
+    """Read lines until one holds the words."""
+    read: list[str] = []
+    assert process.stdout is not None
+    while line := process.stdout.readline():
+        read.append(line)
+        if words in line:
+            return read
+    raise AssertionError(f"{words!r} did not come: {''.join(read)} {process.communicate()}")
+
+
+def eventually(condition: Callable[[], object]) -> bool:
+    pause = threading.Event()
+    end = time.monotonic() + BOUND_S
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        pause.wait(0.01)  # other processes end without a signal to us
+    return True
+
+
+def ended(process: "subprocess.Popen[str]", sign: int = 0) -> Done:
+    """Let it end, by a signal where one is given."""
+    if sign:
+        os.kill(process.pid, signal.Signals(sign))
+    out, err = process.communicate(timeout=BOUND_S)
+    assert "Traceback" not in err, err
+    return Done(process.returncode, out, err)

@@ -1,0 +1,200 @@
+"""The whole program in memory: the real window, the real engine in its thread, the window's own loop."""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton
+
+from app.desktop import paint
+from app.display import application
+from app.program import Program
+from core.domain.events import RunStarted, Text
+from core.models.catalogue import SCRIPTED
+from core.store.migrate import newest
+from tests.core.store.made import fill
+from tests.ui.hands import click, find, press, write
+from ui.loop import WindowLoop
+from ui.shell import Shell
+from ui.theme import load_theme
+from ui.window_state import WindowState
+
+BOUND_S = 15
+ASK = {"name": "ask_user", "arguments": {"question": "Which tone?", "options": [{"label": "Firm"}, {"label": "Kind"}]}}
+ASKS = json.dumps({"replies": [{"text": "I ask.", "calls": [ASK]}, {"text": "Done: {{answer}}."}]})
+
+Found = TypeVar("Found")
+
+
+@pytest.fixture(autouse=True)
+def same_application(qapp: QApplication) -> None:
+    """The program renames the application, as it should; tests of others do not mind."""
+    application()
+
+
+async def until(look: Callable[[], Found | None], what: str) -> Found:
+    end = asyncio.get_running_loop().time() + BOUND_S
+    while not (found := look()):
+        assert asyncio.get_running_loop().time() < end, what
+        await asyncio.sleep(0.01)
+    return found
+
+
+class Person:
+    """Somebody in front of the window."""
+
+    def __init__(self, app: QApplication, home: Path) -> None:
+        self.state = WindowState(home)
+        self.shell = Shell(load_theme("light"), self.state)
+        self.shell.show()
+        paint(app, self.shell)
+        self.home = home
+        self.program = Program(app, self.shell, self.state, home)
+        self.window = self.program.window
+
+    def notice(self) -> str:
+        notice = self.window.notice
+        return " ".join(label.text() for label in notice.findChildren(QLabel)) if notice.isVisible() else ""
+
+    def words(self) -> QPlainTextEdit:
+        """The field of the card that is shown."""
+        return next(f for f in self.window.view.findChildren(QPlainTextEdit, "question.words") if f.isVisible())
+
+    def start(self, script: str = ASKS) -> Callable[[], Awaitable[str]]:
+        engine = self.program.engine
+
+        async def begin() -> str:
+            return await engine.ask(lambda e: e.start("Write it", self.home, RunStarted(SCRIPTED, script=Text(script))))
+
+        return begin
+
+    def card(self) -> QPushButton | None:
+        return self.window.view.findChild(QPushButton, "question.answer")
+
+
+def live(app: QApplication, home: Path, act: Callable[[Person], Awaitable[None]]) -> None:
+    """Open the program on a folder, let a person act, and close the window."""
+    person = Person(app, home)
+
+    async def both() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(person.program.live())
+            try:
+                await asyncio.sleep(0)
+                await act(person)
+            finally:
+                person.shell.close()
+
+    with asyncio.Runner(loop_factory=lambda: WindowLoop(app)) as runner:
+        runner.run(both())
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    assert (home / "crash.log").read_text() == ""
+
+
+def test_a_question_shows_everywhere_and_is_answered_in_its_card(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(lambda: window.start.isVisible(), "the start screen")
+        session = await person.start()()
+        window.go_to(session)
+        await until(person.card, "the card")
+        assert person.shell.windowTitle() == "(1) Journeyman"
+        assert find(window, QPushButton, "status.waiting").isVisible()
+        card = window.view.findChild(QPushButton, "question.answer")
+        assert card is not None and not card.isEnabled()
+        click(find(window.view, QPushButton, "question.later"))
+        press(person.words(), Qt.Key.Key_X)
+        assert card.isEnabled()
+        click(card)
+        await until(lambda: person.shell.windowTitle() == "Journeyman", "nothing waits")
+        await until(lambda: window.view.page.model.words(window.view.page.model.rowCount() - 2), "the answer")
+        assert person.card() is None or not card.isVisible()
+        assert person.notice() == ""
+
+    live(qapp, home, act)
+
+
+def test_what_is_written_is_there_after_a_restart_and_on_the_way_between_sessions(
+    qapp: QApplication, home: Path
+) -> None:
+    names: list[str] = []
+
+    async def begin(person: Person) -> None:
+        names.extend([await person.start()(), await person.start()()])
+        window = person.window
+        window.go_to(names[0])
+        await until(lambda: person.shell.windowTitle() == "(2) Journeyman", "both questions")
+        write(person.words(), "half")
+        write(find(window.view, QPlainTextEdit, "composer.input"), "a draft")
+        window.go_to(names[1])
+        await until(lambda: find(window.view, QPlainTextEdit, "composer.input").toPlainText() == "", "no draft")
+        assert person.words().toPlainText() == ""
+        window.next_question()
+        assert window.selection.session == names[0]
+        assert person.words().toPlainText() == "half"
+        assert find(window.view, QPlainTextEdit, "composer.input").toPlainText() == "a draft"
+
+    async def again(person: Person) -> None:
+        window = person.window
+        await until(lambda: window.selection.session, "the session shown last")
+        assert window.selection.session == names[0]
+        assert find(window.view, QPlainTextEdit, "composer.input").toPlainText() == "a draft"
+        assert person.shell.windowTitle() == "(2) Journeyman"
+
+    live(qapp, home, begin)
+    live(qapp, home, again)
+
+
+def test_what_cannot_be_sent_is_told_and_given_back(qapp: QApplication, home: Path) -> None:
+    (name,) = fill(home / "journeyman.db")
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(lambda: window.selection.session == name, "the session")
+        write(find(window.view, QPlainTextEdit, "composer.input"), "go on")
+        window.view.composer.say()
+        await until(person.notice, "the notice")
+        field = find(window.view, QPlainTextEdit, "composer.input")
+        assert field.toPlainText() == "go on"
+        click(find(window, QPushButton, "notice.close"))
+        assert person.notice() == ""
+
+    live(qapp, home, act)
+
+
+def test_data_of_a_newer_form_is_refused_in_words_and_the_window_closes(qapp: QApplication, home: Path) -> None:
+    fill(home / "journeyman.db")
+    db = sqlite3.connect(home / "journeyman.db")
+    db.execute(f"PRAGMA user_version = {newest() + 1}")
+    db.close()
+
+    async def act(person: Person) -> None:
+        assert "newer" in await until(person.notice, "the notice")
+        person.window.start.demo_wanted.emit()
+        await asyncio.sleep(0)
+
+    live(qapp, home, act)
+
+
+def test_the_theme_turns_and_is_kept(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        before = person.window.look.theme.name
+        person.window.actions_by_id["window.theme"].trigger()
+        assert {before, person.window.look.theme.name} == {"light", "dark"}
+        assert person.state.text("theme") == person.window.look.theme.name
+        assert isinstance(person.window.look.fonts.text, QFont)
+
+    live(qapp, home, act)
+
+
+def test_a_closed_window_ends_at_once_while_the_engine_starts(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        person.window.start.demo_wanted.emit()
+
+    live(qapp, home, act)

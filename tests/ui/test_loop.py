@@ -1,0 +1,100 @@
+"""Timers of the window's loop, and coroutines that end with their widget."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import pytest
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QApplication
+
+from core.domain.problems import Problem, Trouble
+from ui.loop import WindowLoop
+from ui.tasks import Tasks
+
+T = TypeVar("T")
+
+
+def in_window(app: QApplication, work: Callable[[], Awaitable[T]]) -> T:
+    async def do() -> T:
+        return await work()
+
+    with asyncio.Runner(loop_factory=lambda: WindowLoop(app)) as runner:
+        return runner.run(do())
+
+
+@pytest.mark.parametrize("delay", [0.0005, 0.004, 0.03, 0.2])
+def test_a_timer_is_never_early(qapp: QApplication, delay: float) -> None:
+    async def measure() -> float:
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        await asyncio.sleep(delay)
+        return loop.time() - begun
+
+    assert in_window(qapp, measure) >= delay
+
+
+def test_a_cancelled_timer_is_gone(qapp: QApplication) -> None:
+    async def cancel() -> int:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, WindowLoop)
+        for _ in range(20_000):
+            loop.call_later(60, lambda: None).cancel()
+        return loop.timers
+
+    assert in_window(qapp, cancel) == 0
+
+
+def test_timers_fire_in_their_order(qapp: QApplication) -> None:
+    async def order() -> list[int]:
+        fired: list[int] = []
+        done = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for name, delay in ((3, 0.06), (1, 0.01), (2, 0.03)):
+            loop.call_later(delay, fired.append, name)
+        loop.call_later(0.09, done.set)
+        await done.wait()
+        return fired
+
+    assert in_window(qapp, order) == [1, 2, 3]
+
+
+def test_a_problem_is_told_and_a_bug_goes_to_the_loop(qapp: QApplication) -> None:
+    told: list[Trouble] = []
+    bugs: list[Any] = []
+
+    async def fail(error: Exception) -> None:
+        raise error
+
+    async def both() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: bugs.append(context.get("exception")))
+        owner = QObject()
+        tasks = Tasks(told.append, owner)
+        tasks.start(fail(Problem("a", "b", "c")), "world")
+        tasks.start(fail(KeyError("ours")), "bug")
+        for _ in range(5):
+            await asyncio.sleep(0)
+        await tasks.close()
+
+    in_window(qapp, both)
+    assert told == [Trouble("a", "b", "c")]
+    assert [type(bug) for bug in bugs] == [KeyError]
+
+
+def test_closing_ends_what_goes(qapp: QApplication) -> None:
+    ended: list[str] = []
+
+    async def last() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("yes")
+
+    async def start_and_close() -> None:
+        tasks = Tasks(lambda trouble: None, QObject())
+        tasks.start(last(), "last")
+        await asyncio.sleep(0)
+        await tasks.close()
+
+    in_window(qapp, start_and_close)
+    assert ended == ["yes"]
