@@ -25,6 +25,7 @@ def parser() -> argparse.ArgumentParser:
     _run(commands)
     _answering(commands)
     _looking(commands)
+    _history(commands)
     _care(commands)
     return top
 
@@ -78,12 +79,74 @@ def _looking(commands: "argparse._SubParsersAction[_Parser]") -> None:
     _json(sessions)
     show = _add(commands, "show", "Show the steps of a session.")
     show.add_argument("session", metavar="SESSION")
-    _json(show, "print its entries, one JSON object a line")
+    instead = show.add_mutually_exclusive_group()
+    instead.add_argument("--failures", action="store_true", help="what went wrong in its runs")
+    instead.add_argument("--report", action="store_true", help="each run on one page")
+    _json(show, "print its entries, failures or reports, one JSON object a line")
+    compare = _add(commands, "compare", "Lay two sessions side by side: the first difference, time, tokens, cost.")
+    compare.add_argument("a", metavar="A")
+    compare.add_argument("b", metavar="B")
+    _json(compare, "print the pairs of steps, one JSON object a line, then the figures")
+    failures = _add(commands, "failures", "List the runs that went wrong, the newest first.")
+    failures.add_argument("--limit", type=_count, default=20, metavar="N", help="at most so many (else 20)")
+    other = failures.add_mutually_exclusive_group()
+    other.add_argument("--repeated", action="store_true", help="errors that came more than once")
+    other.add_argument("--by", choices=("tool", "decision"), help="how often what was chosen worked, of how many")
+    _json(failures)
+
+
+def _history(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    fork = _add(commands, "fork", "Begin a session with the steps of another; that one is left as it is.")
+    fork.add_argument("session", metavar="SESSION")
+    fork.add_argument("--at", type=_count, default=0, metavar="STEP", help="up to the end of this step (else all)")
+    how = fork.add_mutually_exclusive_group()
+    how.add_argument("--say", metavar="TEXT", default="", help="go on with this message")
+    how.add_argument("--instead", metavar="TEXT", default="", help="send the message of the run in these words")
+    how.add_argument("--again", action="store_true", help="let the run be done once more")
+    fork.add_argument("--run", type=_count, default=0, metavar="N", help="of which run (else the last)")
+    fork.add_argument("--model", metavar="NAME", default="", help="with --again: by this model")
+    fork.add_argument("--script", metavar="FILE", help="with --again: by this script")
+    fork.add_argument("--answer", action="append", default=[], metavar="TEXT", help="answers, in order")
+    fork.add_argument("--no-questions", action="store_true", help="every question is declined")
+    _json(fork)
+
+    _replay(commands)
+    rewind = _add(commands, "rewind", "Put the files that the agent changed back to how they were after a step.")
+    rewind.add_argument("session", metavar="SESSION")
+    place = rewind.add_mutually_exclusive_group(required=True)
+    place.add_argument("--to", type=_count, default=None, metavar="STEP", help="after this step; 0 is before the first")
+    place.add_argument("--undo", action="store_true", help="take back the last rewind")
+    rewind.add_argument("--preview", action="store_true", help="only say what would change")
+    rewind.add_argument(
+        "--force", action="append", default=[], metavar="FILE", help="also this file that somebody else changed"
+    )
+    _json(rewind, "print one JSON object a file")
+    verdict = _add(commands, "verdict", "Say whether a run was any good.")
+    verdict.add_argument("session", metavar="SESSION")
+    verdict.add_argument("verdict", choices=("up", "down", "none"), help="none takes it back")
+    verdict.add_argument("--note", metavar="TEXT", default="", help="why")
+    verdict.add_argument("--tag", action="append", default=[], metavar="TAG", help="to find it by")
+    verdict.add_argument("--run", type=_count, default=0, metavar="N", help="of which run (else the last)")
+
+
+def _replay(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    replay = _add(commands, "replay", "Play a session from its own record: no model, no key, no effects.")
+    replay.add_argument("session", metavar="SESSION")
+    pace = replay.add_mutually_exclusive_group()
+    pace.add_argument("--speed", type=_speed, default=0.0, metavar="X", help="X times as fast as it was (else at once)")
+    pace.add_argument("--step", action="store_true", help="wait for Enter before each step")
+    _json(replay, "print the entries that are made, one JSON object a line")
 
 
 def _care(commands: "argparse._SubParsersAction[_Parser]") -> None:
     doctor = _add(commands, "doctor", "Check this computer and the data, and say what to do.")
+    doctor.add_argument("--rule", metavar="COMMAND", help="say what would become of this command here, and which rule")
     _json(doctor)
+    rules = _add(commands, "rules", "List what you allowed and denied for good, or take it back.")
+    actions = rules.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser, required=True)
+    _json(_add(actions, "list", "List the rules."))
+    revoke = _add(actions, "revoke", "Take a rule back.")
+    revoke.add_argument("rule", metavar="RULE", help="its id, as `rules list` shows it")
     backup = _add(commands, "backup", "Make a checked backup of the data now, or put one back.")
     backup.add_argument(
         "--restore", nargs="?", const="", metavar="NAME", help="put back this backup, or the newest good one"
@@ -91,6 +154,16 @@ def _care(commands: "argparse._SubParsersAction[_Parser]") -> None:
     _add(commands, "compact", "Make the data file as small as it can be.")
     shots = _add(commands, "screenshots", "Take pictures of every screen.")
     shots.add_argument("folder", metavar="DIR")
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not 0 < speed < 1e6:
+        raise argparse.ArgumentTypeError("expected a number above 0")
+    return speed
 
 
 def _count(text: str) -> int:

@@ -11,6 +11,7 @@ from core.engine.runs import Runs
 from core.store.journal import Journal
 from core.store.opening import Opened, open_data
 from core.store.reader import Reader
+from core.store.rule_book import RuleBook
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class Services:
     runs: Runs
     opened: Opened
     reader: Reader
+    rules: RuleBook
 
     @property
     def notes(self) -> tuple[Trouble, ...]:
@@ -45,4 +47,4 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
     engine = Engine(opened, journal, reader, runs, drafts)
     if opened.database:
         await runs.recover()
-    return Services(engine, runs, opened, reader)
+    return Services(engine, runs, opened, reader, RuleBook(opened.path, opened.database, frozen=opened.frozen))

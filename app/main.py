@@ -35,6 +35,10 @@ def main(typed: list[str] | None = None) -> int:
             return take(Path(read.folder), out)
         if read.command == "backup" and read.restore is not None:
             return _restore(folder, read.restore, out)
+        if read.command == "replay":
+            from app.commands.replay import replay  # it waits for this terminal's keys, so no owner can do it
+
+            return replay(folder, read, out)
         return command(words, folder, out)
     except Problem as problem:
         out.trouble(problem.trouble)

@@ -41,7 +41,7 @@ async def perform_typed(services: Services, home: Path, typed: argparse.Namespac
                 "It does one command and has no window.",
                 "Wait until it is done, or choose another folder with --home.",
             )
-        return await COMMANDS[typed.command](Context(services.engine, typed, out, folder, home))
+        return await COMMANDS[typed.command](Context(services.engine, typed, out, folder, home, services.rules))
     except Doubt as doubt:
         out.trouble(doubt.trouble)
         return WAITING

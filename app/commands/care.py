@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from app import places
 from app.commands.context import Context
 from app.commands.exits import DONE, FAILED
+from app.commands.ruling import try_rule
 from app.output import Output
 from core.domain.problems import Problem
 from core.store.backup import backups_of, newest_good, verify
@@ -34,6 +35,8 @@ class Finding:
 
 
 async def doctor(context: Context) -> int:
+    if context.typed.rule is not None:
+        return try_rule(context)
     found = [*_look(context), _data(context.home, await context.engine.figures())]
     for each in found:
         if context.typed.json:
@@ -51,6 +54,11 @@ def _look(context: Context) -> Iterator[Finding]:
     yield _qt()
     free = shutil.disk_usage(context.home).free
     yield Finding("Disk", free >= ROOM, f"{free / 2**30:.1f} GB free", "Free some space.")
+    book = context.rules.read()
+    if book.trouble:
+        yield Finding(
+            "Rules", False, f"{book.trouble.what} {book.trouble.why}", "Revoke it: journeyman rules revoke ID."
+        )
 
 
 def _data(home: Path, found: "Figures") -> Finding:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from app.output import Output
 from core.engine.engine import Engine
+from core.store.rule_book import RuleBook
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,3 +18,4 @@ class Context:
     out: Output
     folder: Path
     home: Path
+    rules: RuleBook

@@ -3,6 +3,7 @@
 import dataclasses
 from datetime import datetime
 
+from app.commands import past
 from app.commands.context import Context
 from app.commands.exits import DONE
 from app.commands.follow import session_named, step_line
@@ -26,6 +27,8 @@ async def sessions(context: Context) -> int:
 async def show(context: Context) -> int:
     engine, out = context.engine, context.out
     session = session_named(engine, context.typed.session)
+    if context.typed.failures or context.typed.report:
+        return await past.show(context, session)
     if context.typed.json:
         async for entry in engine.entries(session):
             out.json(plain_entry(entry, engine.blob))

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 
-from app.commands import answering, care, looking, run
+from app.commands import answering, care, history, looking, past, ruling, run
 from app.commands.context import Context
 
 COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
@@ -16,6 +16,12 @@ COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
         "stop": answering.stop,
         "sessions": looking.sessions,
         "show": looking.show,
+        "compare": past.compare,
+        "failures": past.failures,
+        "fork": history.fork,
+        "rewind": history.rewind,
+        "verdict": history.verdict,
+        "rules": ruling.rules,
         "doctor": care.doctor,
         "backup": care.backup,
         "compact": care.compact,

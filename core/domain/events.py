@@ -6,6 +6,8 @@ Kinds are for ever: a new field has a default, a name is never used again.
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from core.domain.consent import ConsentRequest, Scope
+from core.domain.decision import Choice
 from core.domain.problems import Trouble
 from core.domain.question import Answer, Question
 
@@ -54,6 +56,15 @@ class SessionOpened:
     session_id: str
     workspace: str
     title: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionForked:
+    """Everything before this was copied from `origin`, up to its entry `seq`. What follows happened here alone."""
+
+    origin: str
+    seq: int
+    why: Literal["fork", "edit", "model"] = "fork"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +176,66 @@ class QuestionAnswered:
 
 
 @dataclass(frozen=True, slots=True)
+class ConsentAsked:
+    """May this call happen? `arguments` are the canonical ones that the request's fingerprint is made of."""
+
+    request: ConsentRequest
+    arguments: Text = Text()
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentGiven:
+    """A person's word on a request. `by` is the person, or the rule of the run that spoke for an absent one."""
+
+    request_id: str
+    allowed: bool
+    scope: Scope = "once"
+    pattern: str = ""
+    reason: Text = Text()
+    by: str = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class CallAllowed:
+    """A call that nobody was asked about: `cause` is what allowed it, `rule` the id of a rule if it was one."""
+
+    call_id: str
+    cause: str
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionMade:
+    """Options weighed, one chosen."""
+
+    call_id: str
+    intent: str
+    options: tuple[Choice, ...] = ()
+    choice: str = ""
+    reason: str = ""
+    constraints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemReported:
+    """Something the agent met and did not mend."""
+
+    call_id: str
+    severity: Literal["low", "medium", "high"]
+    what: str
+    cause: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tainted:
+    """From here on the run has read words of strangers: `source` is where they came from."""
+
+    call_id: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class LimitMet:
     """A limit is near (`share` 80) or reached (100)."""
 
@@ -219,8 +290,42 @@ class RunEnded:
     summary: Text = Text()
 
 
+@dataclass(frozen=True, slots=True)
+class Rewound:
+    """A file that was put back: its contents before and after that, as blobs; empty means there was, or is, no file."""
+
+    path: str
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FilesRewound:
+    """A person put files back to how they were after the entry `to`. Durable before the act.
+
+    `left` are files that stayed as they are; `undoes` is the entry of the rewind that this one takes back.
+    """
+
+    to: int
+    files: tuple[Rewound, ...] = ()
+    left: tuple[str, ...] = ()
+    undoes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictGiven:
+    """Was a run any good? The person's word or that of the task's own check; empty takes it back."""
+
+    run: int
+    verdict: Literal["up", "down", ""]
+    note: Text = Text()
+    tags: tuple[str, ...] = ()
+    by: Literal["person", "check"] = "person"
+
+
 RunEvent = (
     SessionOpened
+    | SessionForked
     | RunStarted
     | PersonSpoke
     | RequestSent
@@ -233,6 +338,12 @@ RunEvent = (
     | ToolReturned
     | QuestionAsked
     | QuestionAnswered
+    | ConsentAsked
+    | ConsentGiven
+    | CallAllowed
+    | DecisionMade
+    | ProblemReported
+    | Tainted
     | LimitMet
     | LimitRaised
     | Nudged
@@ -240,6 +351,8 @@ RunEvent = (
     | RunInterrupted
     | RunResumed
     | RunEnded
+    | FilesRewound
+    | VerdictGiven
 )
 
 

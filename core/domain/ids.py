@@ -18,3 +18,8 @@ def call_id(round_number: int, place: int) -> str:
 def question_id(session: str, call: str) -> str:
     """The same after a crash, because it is made of facts."""
     return f"{session}-{call}"
+
+
+def consent_id(session: str, call: str) -> str:
+    """Of the request whether a call may happen; made of facts as well."""
+    return f"{session}-{call}-may"

@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from core.domain.events import (
+    ConsentAsked,
+    ConsentGiven,
     Entry,
     QuestionAnswered,
     QuestionAsked,
@@ -14,11 +16,15 @@ from core.domain.events import (
     RunPaused,
     RunResumed,
     RunStarted,
+    SessionForked,
     SessionOpened,
+    VerdictGiven,
 )
 from core.domain.steps import Outline, Step, line
 
 ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed": "failed"}
+NO_WORK = frozenset({"run", "person", "fork", "verdict"})  # rows that say nothing about what is being done
+UNJUDGED = {"verdict": "", "checked": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +32,8 @@ class SessionRow:
     """`status` is waiting, running, paused, done, failed, stopped, limit or interrupted.
 
     `doing` is the object of the last step and `doing_kind` its kind. `steps` are what a person counts, `rows` what is
-    painted.
+    painted. `verdict` (up, down) is the person's on the last run, `checked` that of the task's own check; empty is
+    unknown, whatever the status. `origin` is the session it was forked from.
     """
 
     id: str
@@ -47,11 +54,14 @@ class SessionRow:
     steps: int = 0
     tokens: int = 0
     cost: float = 0.0
+    verdict: str = ""
+    checked: str = ""
+    origin: str = ""
 
 
 def fold_session(row: SessionRow, entry: Entry, changed: list[Step], outline: Outline) -> SessionRow:
     """The line after `entry`, which changed these rows and left the outline so."""
-    doing = changed[-1] if changed and changed[-1].kind not in {"run", "person"} else None
+    doing = changed[-1] if changed and changed[-1].kind not in NO_WORK else None
     return replace(
         row,
         updated=max(entry.at, row.updated),
@@ -71,14 +81,14 @@ def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
         case SessionOpened(workspace=workspace, title=title):
             return {"folder": workspace, "title": line(title), "opened": entry.at}
         case RunStarted(model=model, max_rounds=limit):
-            return {"status": "running", "model": model, "max_rounds": limit, "rounds": 0, "waiting": 0}
+            return {"status": "running", "model": model, "max_rounds": limit, "rounds": 0, "waiting": 0} | UNJUDGED
         case RequestSent(round=number):
             return {"rounds": number}
         case Replied(usage=usage):
             return {"tokens": row.tokens + usage.input + usage.output}
-        case QuestionAsked():
+        case QuestionAsked() | ConsentAsked():
             return {"status": "waiting", "waiting": row.waiting + 1}
-        case QuestionAnswered():
+        case QuestionAnswered() | ConsentGiven():
             left = max(0, row.waiting - 1)
             going_on = row.status == "waiting" and not left
             return {"status": "running" if going_on else row.status, "waiting": left}
@@ -90,5 +100,9 @@ def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
             return {"status": "waiting" if row.waiting else "running"}
         case RunEnded(status=status):
             return {"status": ENDINGS[status], "waiting": 0}
+        case SessionForked(origin=origin):
+            return {"origin": origin}
+        case VerdictGiven(run=run, verdict=verdict, by=by) if run == row.runs:
+            return {"verdict" if by == "person" else "checked": verdict}
         case _:
             return {}

@@ -9,14 +9,20 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from core.domain.events import (
+    CallAllowed,
     CallRefused,
     CallStarted,
+    ConsentAsked,
+    ConsentGiven,
+    DecisionMade,
     Entry,
     FileChanged,
+    FilesRewound,
     LimitMet,
     LimitRaised,
     Nudged,
     PersonSpoke,
+    ProblemReported,
     QuestionAnswered,
     QuestionAsked,
     Replied,
@@ -28,9 +34,12 @@ from core.domain.events import (
     RunPaused,
     RunResumed,
     RunStarted,
+    SessionForked,
     SessionOpened,
+    Tainted,
     Text,
     ToolReturned,
+    VerdictGiven,
 )
 from core.domain.question import spoken
 
@@ -46,14 +55,24 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "reply": ("Replying", "Replied"),
         "read": ("Reading", "Read"),
         "write": ("Writing", "Wrote"),
+        "edit": ("Editing", "Edited"),
+        "find": ("Looking for", "Looked for"),
+        "search": ("Searching", "Searched"),
         "command": ("Running", "Ran"),
+        "todo": ("Planning", "Planned"),
+        "decision": ("Deciding", "Decided"),
+        "problem": ("Reporting", "Reported"),
         "tool": ("Calling", "Called"),
         "refused": ("Not run", "Not run"),
         "question": ("Asks you", "You answered"),
+        "consent": ("Asks to", "You decided"),
         "interrupted": ("Interrupted", "Interrupted"),
         "paused": ("Paused", "Paused"),
         "notice": ("Notice", "Notice"),
         "end": ("Ended", "Ended"),
+        "fork": ("Forked from", "Forked from"),
+        "rewind": ("Put back", "Put back"),
+        "verdict": ("Your verdict", "Your verdict"),
     }
 )
 
@@ -137,6 +156,14 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.open("question", key=question.id, object=line(question.text), status="waiting", numbered=True)
         case QuestionAnswered(question_id=question_id, answer=answer):
             changed.close(question_id, "stopped" if answer.declined else "done", object=line(spoken(answer)))
+        case ConsentAsked(request=request):
+            changed.open("consent", key=request.id, object=line(request.object), status="waiting", numbered=True)
+        case ConsentGiven(request_id=request_id, allowed=allowed):
+            changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
+        case Tainted(call_id=call):
+            changed.mark(call, outside=1)
+        case CallAllowed() | DecisionMade() | ProblemReported():
+            pass  # said by the row of their call
         case LimitMet(limit=limit, used=used, allowed=allowed):
             changed.add("notice", "done", object=line(f"{used:g} of {allowed:g} {limit}"))
         case LimitRaised(limit=limit, allowed=allowed):
@@ -153,7 +180,22 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             _resume(settled, changed)
         case RunEnded(status=status, reason=reason):
             _end(status, reason, changed)
+        case SessionForked(origin=origin):
+            changed.add("fork", "done", object=origin)
+        case FilesRewound(files=files, left=left):
+            names = line(", ".join(file.path for file in files))
+            changed.add("rewind", "stopped" if left else "done", object=names, marks={"files": len(files)})
+        case VerdictGiven():
+            changed.add("verdict", "done", object=_verdict(entry.event))
     return changed.rows()
+
+
+def _verdict(event: VerdictGiven) -> str:
+    """As a person reads it: the word, whose it is, the note, the tags."""
+    word = {"up": "good", "down": "bad", "": "taken back"}[event.verdict]
+    whose = "the check says " if event.by == "check" else ""
+    tags = " ".join(f"#{tag}" for tag in event.tags)
+    return line(" ".join(part for part in (whose + word, line(event.note), tags) if part))
 
 
 def _reply(event: Replied, changed: "_Pen") -> None:

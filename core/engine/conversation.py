@@ -9,6 +9,7 @@ from core.domain.events import (
     CallRefused,
     CallStarted,
     Entry,
+    FilesRewound,
     LimitMet,
     LimitRaised,
     Nudged,
@@ -18,6 +19,7 @@ from core.domain.events import (
     Replied,
     RequestSent,
     Retried,
+    Rewound,
     RunEnded,
     RunInterrupted,
     RunResumed,
@@ -114,6 +116,8 @@ class Conversation:
                 self.noticed.discard(limit)
             case Nudged(text=text):
                 self.waiting.append(Message("user", text))
+            case FilesRewound(files=files) if files:
+                self.waiting.append(Message("user", Text(put_back_note(files))))
             case RunEnded():
                 for name in tuple(self.pending):
                     self._settle(name, NOT_RUN, failed=True)
@@ -150,6 +154,11 @@ class Conversation:
         if self.pending.pop(call, None):
             self.messages.append(Message("tool", output, call_id=call, failed=failed))
         self.started.pop(call, None)
+
+
+def put_back_note(files: tuple[Rewound, ...]) -> str:
+    """What the model is told: its own picture of these files is of another time."""
+    return f"[The person changed these files back to an older state: {', '.join(file.path for file in files)}.]"
 
 
 def conversation(entries: Iterable[Entry]) -> Conversation:

@@ -11,6 +11,8 @@ from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step, line
 from core.engine.drafts import Draft, Drafts
+from core.engine.history import History
+from core.engine.past import Past
 from core.engine.runs import Runs, Settle
 from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact
 from core.store.journal import Forget, Journal, Listener
@@ -32,6 +34,8 @@ class Engine:
         self._reader = reader
         self._runs = runs
         self._drafts = drafts
+        self.history = History(journal, reader, runs.begin, runs.check, runs.still)
+        self.past = Past(journal, reader)
 
     async def start(self, task: str, folder: Path, began: RunStarted) -> str:
         """Open a session and begin its first run as `began` says; the session's id."""

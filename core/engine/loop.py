@@ -18,7 +18,6 @@ from core.domain.events import (
 )
 from core.domain.ids import call_id, question_id
 from core.domain.problems import Problem
-from core.engine.acts import act
 from core.engine.drafts import Draft
 from core.engine.guards import check_limits, check_repeats
 from core.engine.work import Work
@@ -70,7 +69,7 @@ async def next_reply(run: Work) -> None:
             if wait is None:
                 raise
             await run.record(Retried(fault.trouble, attempt, wait))
-        await asyncio.sleep(wait)
+        await run.sleep(wait)
         attempt += 1
 
 
@@ -125,7 +124,7 @@ async def perform(run: Work, call: Call) -> None:
     tool = TOOLS[call.tool]
     try:
         await run.record(CallStarted(call.id, tool.name, tool.kind, tool.object(parameters)))
-        events, blobs = await act(tool, call.id, parameters, run.workspace)
+        events, blobs = await run.act(tool, call.id, parameters, run.workspace)
     except asyncio.CancelledError:
         await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
         raise

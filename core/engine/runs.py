@@ -1,8 +1,8 @@
 """Start, stop, answer and resume runs. Owns their tasks; what they did is in the journal."""
 
 import asyncio
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -94,6 +94,18 @@ class Runs:
         self.check(began)
         async with self._turn(session):
             await self._begin(session, PersonSpoke(Text(task)), began)
+
+    async def begin(self, session: str, facts: tuple[RunEvent, ...]) -> None:
+        """Begin a run with facts that end in its start."""
+        async with self._turn(session):
+            await self._begin(session, *facts)
+
+    @asynccontextmanager
+    async def still(self, session: str) -> AsyncIterator[None]:
+        """Nothing of the session goes on meanwhile."""
+        async with self._turn(session):
+            self._refuse_going(self._row(session))
+            yield
 
     def check(self, began: RunStarted) -> None:
         """What is wrong with a model or its script is said before anything is written."""

@@ -1,18 +1,24 @@
 """What a run works with, and how it asks the person."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from core.domain.events import Entry, QuestionAnswered, QuestionAsked, RunEvent, Text
 from core.domain.messages import Message
 from core.domain.question import Answer, Question
+from core.engine.acts import act
 from core.engine.conversation import Conversation
 from core.engine.drafts import Drafts
 from core.models.model import Model
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
+from core.tools.tool import Tool
+
+Act = Callable[[Tool, str, Any, Path], Awaitable[tuple[list[RunEvent], dict[str, bytes]]]]
 
 
 @dataclass(slots=True)
@@ -22,6 +28,7 @@ class Work:
     Attributes:
         pausing: the person wants it to pause at the next boundary.
         reading: set while a reply is being read; words sent now cut it.
+        act, sleep: how a tool acts and how a retry waits; a replay does neither.
     """
 
     session: str
@@ -35,6 +42,8 @@ class Work:
     attended: bool = False
     pausing: bool = False
     reading: asyncio.Timeout | None = None
+    act: Act = act
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     def cut(self) -> None:
         """End the reply that is being read."""

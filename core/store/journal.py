@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from core.domain.clock import Clock, now
@@ -71,6 +71,23 @@ class Journal:
 
     async def append(self, session: str, *events: RunEvent, blobs: Mapping[str, bytes] | None = None) -> Entry:
         """Make facts durable, all or none, then tell every listener; the last entry."""
+        at = self._clock()
+        return await self._put(session, tuple((at, event) for event in events), blobs or {})
+
+    async def copy(
+        self,
+        session: str,
+        facts: Iterable[tuple[int, RunEvent]],
+        *,
+        quiet: int = 0,
+        blobs: Mapping[str, bytes] | None = None,
+    ) -> Entry:
+        """The same for facts that keep the time at which they happened. The first `quiet` are no news to anybody."""
+        return await self._put(session, tuple(facts), blobs or {}, quiet)
+
+    async def _put(
+        self, session: str, facts: tuple[tuple[int, RunEvent], ...], blobs: Mapping[str, bytes], quiet: int = 0
+    ) -> Entry:
         if self._database is None:
             raise Problem(
                 "The data folder cannot be written.", "It was opened to look at.", "Name another with --home."
@@ -81,7 +98,7 @@ class Journal:
         def done(told: list[Told], error: BaseException | None) -> None:
             # A stop may have cancelled the waiting, not the fact: listeners hear of it all the same.
             if error is None:
-                self._tell(told)
+                self._tell(told[quiet:])
             if future.cancelled():
                 return
             if error is None:
@@ -89,9 +106,7 @@ class Journal:
             else:
                 future.set_exception(error)
 
-        at = self._clock()
-        kept = blobs or {}
-        self._database.put(Job(lambda db: self._write(db, session, events, kept, at), done, loop))
+        self._database.put(Job(lambda db: self._write(db, session, facts, blobs), done, loop))
         return await future
 
     async def read(self, session: str, after: int = 0) -> AsyncIterator[Entry]:
@@ -115,12 +130,16 @@ class Journal:
                     asyncio.get_running_loop().call_exception_handler(context)
 
     def _write(
-        self, db: sqlite3.Connection, session: str, events: tuple[RunEvent, ...], blobs: Mapping[str, bytes], at: int
+        self,
+        db: sqlite3.Connection,
+        session: str,
+        facts: tuple[tuple[int, RunEvent], ...],
+        blobs: Mapping[str, bytes],
     ) -> list[Told]:
         """On the writing thread, in a transaction."""
         for name, body in blobs.items():
             _keep(db, name, body)
-        return [self._write_one(db, session, event, at) for event in events]
+        return [self._write_one(db, session, event, at) for at, event in facts]
 
     def _write_one(self, db: sqlite3.Connection, session: str, event: RunEvent, at: int) -> Told:
         known = self._known(db, session, event, at)

@@ -55,6 +55,14 @@ class Reader:
         )
         return [read_step(row) for row in rows]
 
+    def numbered(self, session: str, number: int) -> Step | None:
+        """The step a person calls so."""
+        row = self._db.execute(
+            f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND number = ? LIMIT 1",
+            (*span(self._number(session)), number or -1),
+        ).fetchone()
+        return read_step(row) if row else None
+
     def raw(self, session: str, after: int = 0, until: int = 0) -> Iterator[tuple[int, int, int, str, str]]:
         """Lines of a journal as stored: seq, run, at, kind, payload. In pages, so that no read holds the file long."""
         number = self._number(session)
@@ -87,8 +95,12 @@ class Reader:
 
     def blob(self, name: str) -> bytes:
         """Contents that were kept apart."""
+        return self.kept(name) or b""
+
+    def kept(self, name: str) -> bytes | None:
+        """The same; None where they are gone."""
         row = self._db.execute("SELECT body FROM blob WHERE hash = ?", (name,)).fetchone()
-        return inflate(row[0]) if row else b""
+        return inflate(row[0]) if row else None
 
     def questions(self) -> list[tuple[str, Question]]:
         """The open questions with their sessions, the oldest first."""

@@ -10,6 +10,7 @@ from typing import Any
 from core.domain.events import (
     CallRefused,
     FileChanged,
+    FilesRewound,
     Nudged,
     PersonSpoke,
     QuestionAnswered,
@@ -20,6 +21,7 @@ from core.domain.events import (
     RunEvent,
     SessionOpened,
     ToolReturned,
+    VerdictGiven,
 )
 from core.domain.question import spoken
 from core.store.keys import place, session_of
@@ -64,6 +66,10 @@ def words(event: RunEvent) -> Iterator[str]:
             yield text.head
         case RunEnded(reason=reason, summary=summary):
             yield from (reason, summary.head)
+        case FilesRewound(files=files):
+            yield from (file.path for file in files)
+        case VerdictGiven(note=note, tags=tags):
+            yield from (note.head, *tags)
         case _:
             pass
 

@@ -36,6 +36,9 @@ class SessionTable(SQLModel, table=True):
     steps: int
     tokens: int
     cost: float = Field(sa_type=Float)
+    verdict: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
+    checked: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
+    origin: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
 
 
 class EntryTable(SQLModel, table=True):
@@ -86,6 +89,25 @@ class QuestionTable(SQLModel, table=True):
     id: str = Field(sa_type=Text, primary_key=True)
     session: int = Field(sa_column=Column(Integer, ForeignKey("session.number", ondelete="CASCADE"), nullable=False))
     seq: int
+
+
+class RuleTable(SQLModel, table=True):
+    """A rule of a person; `matches` and `misses` are JSON lists, `revoked` is 0 or when."""
+
+    __tablename__ = "rule"
+    id: str = Field(sa_type=Text, primary_key=True)
+    effect: str = Field(sa_type=Text)
+    tool: str = Field(sa_type=Text)
+    subject: str = Field(sa_type=Text)
+    pattern: str = Field(sa_type=Text)
+    scope: str = Field(sa_type=Text)
+    place: str = Field(sa_type=Text)
+    matches: str = Field(sa_type=Text)
+    misses: str = Field(sa_type=Text)
+    by: str = Field(sa_type=Text)
+    made: int
+    session: str = Field(sa_type=Text)
+    revoked: int
 
 
 @dataclass(frozen=True, slots=True)

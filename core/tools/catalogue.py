@@ -5,17 +5,32 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from core.domain.problems import Problem
+from core.models.model import ToolSpec
 from core.tools.ask import AskUser
+from core.tools.decide import DECIDE
+from core.tools.edit import EDIT
+from core.tools.find import FIND
+from core.tools.patch import PATCH
 from core.tools.read import READ
+from core.tools.report import REPORT
 from core.tools.run import RUN
+from core.tools.schema import read_strictly, schema_of
+from core.tools.search import SEARCH
+from core.tools.todo import TODO
 from core.tools.tool import Tool
 from core.tools.write import WRITE
 
-TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in (READ, WRITE, RUN)})
+TOOLS: Mapping[str, Tool] = MappingProxyType(
+    {tool.name: tool for tool in (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, TODO, DECIDE, REPORT)}
+)
 ASK = "ask_user"
+ASK_DESCRIPTION = (
+    "Ask the person one question and wait for the answer. Offer up to four options where you can; "
+    "say in `why` what hangs on it."
+)
 
 _READERS: Mapping[str, TypeAdapter[Any]] = MappingProxyType(
     {
@@ -23,6 +38,16 @@ _READERS: Mapping[str, TypeAdapter[Any]] = MappingProxyType(
         for name, type_ in ({tool.name: tool.parameters for tool in TOOLS.values()} | {ASK: AskUser}).items()
     }
 )
+
+
+def spec(tool: Tool) -> ToolSpec:
+    """A tool as a model is told of it."""
+    return ToolSpec(tool.name, tool.description, schema_of(_READERS[tool.name]))
+
+
+def specs() -> tuple[ToolSpec, ...]:
+    """Every tool, and the question to the person."""
+    return (*map(spec, TOOLS.values()), ToolSpec(ASK, ASK_DESCRIPTION, schema_of(_READERS[ASK])))
 
 
 def read_arguments(tool: str, arguments: str) -> Any:
@@ -35,8 +60,4 @@ def read_arguments(tool: str, arguments: str) -> Any:
             f"Did you mean {near[0]!r}?" if near else "",
             f"The tools are: {', '.join(sorted(_READERS))}.",
         )
-    try:
-        return reader.validate_json(arguments or "{}", strict=False, extra="forbid")
-    except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in error.errors()[:5])
-        raise Problem(f"The arguments of {tool} are wrong.", f"{wrong}.", "Correct them and call again.") from error
+    return read_strictly(tool, reader, arguments)

@@ -1,14 +1,16 @@
 """What a tool is: parameters, a row a person can read, and an act."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar
 
+from core.domain.events import RunEvent
+
 P = ParamSpec("P")
 T = TypeVar("T")
-Touches = Literal["nothing", "reads", "writes", "runs"]
+Touches = Literal["nothing", "reads", "writes", "runs", "network"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +24,22 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the model is told, and what was changed."""
+    """What the model is told, what was changed, and the files it has now seen: path → digest of the contents."""
 
     output: str
     failed: bool = False
     exit_code: int | None = None
     changes: tuple[Change, ...] = ()
+    seen: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`object` names what a call acts on, in a row; `run` acts. `parameters` is a dataclass: the schema follows."""
+    """`object` names what a call acts on, in a row; `run` acts. `parameters` is a dataclass: the schema follows.
+
+    `knowing` adds to the parameters what the session has seen, before the act. `fact` is what a call states by itself,
+    recorded before its result. `paths` are the files it names, where they are not in a parameter called `path`.
+    """
 
     name: str
     description: str
@@ -41,6 +48,9 @@ class Tool:
     touches: Touches
     object: Callable[[Any], str]
     run: Callable[[Any, Path], Awaitable[Result]]
+    knowing: Callable[[Any, Mapping[str, str]], Any] | None = None
+    fact: Callable[[str, Any], RunEvent] | None = None
+    paths: Callable[[Any], tuple[str, ...]] | None = None
 
 
 async def to_its_end(work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:

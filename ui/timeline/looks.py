@@ -39,14 +39,24 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "reply": KindLook("message-square", "thinking", "Replied", "reply"),
         "read": KindLook("file-text", "done", "Read a file"),
         "write": KindLook("file-pen-line", "done", "Wrote a file"),
+        "edit": KindLook("file-pen-line", "done", "Edited a file"),
+        "find": KindLook("search", "network", "Looked for files"),
+        "search": KindLook("search", "network", "Searched the folder"),
         "command": KindLook("terminal", "command", "Ran a command"),
+        "todo": KindLook("check", "thinking", "Planned"),
+        "decision": KindLook("share", "thinking", "Decided"),
+        "problem": KindLook("triangle-alert", "failed", "Reported a problem"),
         "tool": KindLook("wrench", "network", "Called a tool"),
         "refused": KindLook("shield", "failed", "Not run"),
+        "consent": KindLook("shield", "waiting", "Asked for your consent"),
         "question": KindLook("message-circle-question-mark", "waiting", "Asked you"),
         "interrupted": KindLook("triangle-alert", "waiting", "Interrupted", "interrupted"),
         "paused": KindLook("pause", "second", "Paused"),
         "notice": KindLook("info", "second", "Notice"),
         "end": KindLook("flag", "second", "End of the run", "card"),
+        "fork": KindLook("share", "second", "Forked"),
+        "rewind": KindLook("corner-down-left", "second", "Files put back"),
+        "verdict": KindLook("check", "second", "Verdict"),
     }
 )
 
@@ -89,6 +99,10 @@ def badges(step: Step) -> list[Badge]:
         found.append(Badge(f"{words('exit')} {marks['exit']}", "failed" if marks["exit"] else "second"))
     if marks.get("files", 0) > 1:
         found.append(Badge(f"{marks['files']} {words('files')}"))
+    if marks.get("outside"):
+        found.append(Badge(words("from outside"), "waiting"))
+    if "allowed" in marks:
+        found.append(Badge(words("allowed") if marks["allowed"] else words("refused")))
     if marks.get("added"):
         found.append(Badge(f"+{marks['added']}", "done"))
     if marks.get("removed"):
@@ -97,7 +111,7 @@ def badges(step: Step) -> list[Badge]:
         found.append(Badge(f"{words('again after')} {duration(marks['wait_ms'] * 1000)}"))
     if marks.get("tokens"):
         found.append(Badge(f"{amount(marks['tokens'])} {words('tok')}"))
-    if marks.get("bytes") and step.kind not in {"command", "write"}:
+    if marks.get("bytes") and step.kind not in {"command", "write", "edit", "todo", "decision", "problem"}:
         found.append(Badge(size(marks["bytes"])))
     return found
 

@@ -5,11 +5,14 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from core.domain.consent import ConsentRequest
 from core.domain.events import (
     KINDS,
     Call,
     CallRefused,
     CallStarted,
+    ConsentAsked,
+    ConsentGiven,
     Entry,
     FileChanged,
     LimitMet,
@@ -27,6 +30,7 @@ from core.domain.events import (
     RunResumed,
     RunStarted,
     SessionOpened,
+    Tainted,
     Text,
     ToolReturned,
     Usage,
@@ -38,6 +42,7 @@ WORDS = st.sampled_from(["", "a", "two words", "lines\nof text", " \n\nafter bla
 TEXTS = st.builds(Text, WORDS, st.sampled_from([0, 5000]))
 CALLS = st.sampled_from(["r1c1", "r1c2", "r2c1"])
 QUESTIONS = st.sampled_from(["s-r1c1", "s-r1c2"])
+CONSENTS = st.sampled_from(["s-r1c1-ok", "s-r2c1-ok"])
 SMALL = st.integers(0, 50)
 TOOLS = st.sampled_from(["run", "read", "a tool there is not"])
 KINDS_OF_STEPS = st.sampled_from(["read", "write", "command", "tool", "of a newer program"])
@@ -62,6 +67,13 @@ EVENTS: dict[type[Any], SearchStrategy[RunEvent]] = {
         QuestionAsked, st.builds(Question, QUESTIONS, WORDS, options=st.just((Option("a"), Option("b")))), CALLS
     ),
     QuestionAnswered: st.builds(QuestionAnswered, QUESTIONS, CALLS, st.builds(Answer, WORDS, WORDS, st.booleans())),
+    ConsentAsked: st.builds(
+        ConsentAsked,
+        st.builds(ConsentRequest, CONSENTS, CALLS, WORDS, WORDS, WORDS, st.just("verified"), WORDS),
+        TEXTS,
+    ),
+    ConsentGiven: st.builds(ConsentGiven, CONSENTS, st.booleans()),
+    Tainted: st.builds(Tainted, CALLS, WORDS),
     RunInterrupted: st.builds(RunInterrupted, WORDS, st.lists(CALLS, max_size=3, unique=True).map(tuple)),
     RunResumed: st.builds(RunResumed, st.sampled_from(["", "again", "skip", "end"])),
     RunEnded: st.builds(RunEnded, st.sampled_from(["completed", "stopped", "limit", "failed"]), WORDS),

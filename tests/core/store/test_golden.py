@@ -13,6 +13,7 @@ from core.store.codec import decode, pack
 from core.store.migrate import newest
 from core.store.opening import FILE, open_data
 from core.store.reader import Reader
+from core.store.rule_book import RuleBook
 from tests.core.store.made import GOLDEN, examples
 
 FORMS = sorted((GOLDEN / "databases").glob("v*.db"))
@@ -49,7 +50,7 @@ def test_a_file_of_an_older_form_opens_and_shows_the_same(form: Path, tmp_path: 
     assert opened.database is not None and opened.notes == ()
     reader = Reader(opened.path)
     try:
-        shown = show(reader)
+        shown = show(reader) | {"rules": _rules(opened.path)}
     finally:
         reader.close()
         opened.database.close()
@@ -68,6 +69,12 @@ def show(reader: Reader) -> dict[str, Any]:
     }
     plain: dict[str, Any] = json.loads(json.dumps(shown))
     return plain
+
+
+def _rules(path: Path) -> Any:
+    rules = RuleBook(path, None).read().rules
+    assert rules is not None
+    return json.loads(json.dumps([dataclasses.asdict(rule) for rule in rules]))
 
 
 def _plain(step: Any) -> dict[str, Any]:

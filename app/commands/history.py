@@ -1,0 +1,112 @@
+"""`fork`, `rewind` and `verdict`: go back in a session without losing it, and say whether it was any good."""
+
+from dataclasses import asdict
+from typing import Literal
+
+from app.commands.context import Context
+from app.commands.exits import DONE, FAILED
+from app.commands.follow import Follower, follow_started, read_file, session_named
+from core.domain.problems import Problem
+from core.engine.history import Beginning
+from core.engine.rewind import FilePlan, Plan
+
+WORDS: dict[str, Literal["up", "down", ""]] = {"up": "up", "down": "down", "none": ""}
+ACTIONS = {
+    "change": "put back",
+    "create": "make again",
+    "remove": "remove",
+    "same": "as it was",
+    "conflict": "conflict",
+    "lost": "lost",
+}
+
+
+async def fork(context: Context) -> int:
+    typed, history = context.typed, context.engine.history
+    session = session_named(context.engine, typed.session)
+    beginning = await _beginning(context, session)
+    if beginning is None:
+        beginning = Beginning(
+            await history.fork(session, await history.at_step(session, typed.at) if typed.at else None), ()
+        )
+    name = beginning.session
+    if not typed.json:
+        context.out.write(f"Session {name}, forked from {session}.")
+    if not beginning.facts and not typed.say:
+        if typed.json:
+            context.out.json({"session": name, "origin": session})
+        return DONE
+    follower = Follower(context)
+    try:
+        if typed.say:
+            await context.engine.say(name, typed.say)
+        else:
+            await history.begin(beginning)
+        return await follow_started(context, follower, name)
+    finally:
+        follower.close()
+
+
+async def _beginning(context: Context, session: str) -> Beginning | None:
+    """What is to be done anew; None where the fork only goes on."""
+    typed, history = context.typed, context.engine.history
+    anew = typed.instead or typed.again
+    if (typed.model or typed.script) and not typed.again:
+        raise Problem("A model is named only with --again.", "A fork keeps its own.", "Add --again.")
+    if (typed.at and anew) or (typed.run and not anew):
+        raise Problem("That names two places.", "", "Give --at STEP, or --run N with --instead or --again.")
+    if typed.instead:
+        told = await history.told(session, typed.run)
+        return await history.edit(session, told.first, typed.instead)
+    if typed.again:
+        script = read_file(context, typed.script) if typed.script else ""
+        return await history.again(session, typed.run, typed.model, script)
+    return None
+
+
+async def rewind(context: Context) -> int:
+    typed, history = context.typed, context.engine.history
+    session = session_named(context.engine, typed.session)
+    if typed.undo:
+        made = await history.plan_undo(session, typed.force)
+    else:
+        made = await history.plan(session, await history.at_step(session, typed.to) if typed.to else 1, typed.force)
+    unknown = sorted(set(typed.force) - {file.path for file in made.files})
+    if unknown:
+        raise Problem(f"{unknown[0]} is none of the files.", "It was not changed since.", "See --preview.")
+    _tell_plan(context, made)
+    if typed.preview:
+        return DONE
+    done = await history.rewind(session, made)
+    if not typed.json:
+        context.out.write(f"{len(done.files)} put back, {len(done.left)} left." if made.files else "Nothing to do.")
+        if done.files and not typed.undo:
+            context.out.write(f"Take it back with: journeyman rewind {session} --undo")
+    return FAILED if done.left else DONE
+
+
+def _tell_plan(context: Context, made: Plan) -> None:
+    for file in made.files:
+        if context.typed.json:
+            context.out.json(asdict(file))
+        else:
+            context.out.write(_file_line(file))
+    if made.commands and not context.typed.json:
+        context.out.write("These commands ran since; what they did beyond the files above is not taken back:")
+        for command in made.commands:
+            context.out.write(f"  {command}")
+
+
+def _file_line(file: FilePlan) -> str:
+    figures = f"+{file.added} −{file.removed}" if file.added or file.removed else ""
+    rest = "  ".join(part for part in (figures, file.why) if part)
+    return f"{ACTIONS[file.action]:10} {file.path}" + (f"  ({rest})" if rest else "")
+
+
+async def verdict(context: Context) -> int:
+    typed = context.typed
+    session = session_named(context.engine, typed.session)
+    word = WORDS[typed.verdict]
+    run = await context.engine.history.judge(session, word, run=typed.run, note=typed.note, tags=tuple(typed.tag))
+    context.out.write(f"Run {run} of {session}: {word or 'no verdict'}.")
+    return DONE

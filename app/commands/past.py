@@ -1,0 +1,168 @@
+"""`failures`, `compare`, and what `show` says of runs: questions to the past."""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from app.commands.context import Context
+from app.commands.exits import DONE
+from app.commands.follow import session_named, step_line
+from app.output import moment
+from core.domain.clock import SECOND
+from core.domain.steps import Step
+from core.timeline.align import Alignment, Pair, Totals
+from core.timeline.queries import (
+    Failure,
+    Repeated,
+    Share,
+    failed_calls,
+    repeated_errors,
+    success_by_decision,
+    success_by_tool,
+)
+from core.timeline.report import HANDED_ON, Report, report
+from core.timeline.runs import CallMade
+
+FIGURES = ("steps", "failed", "seconds", "tokens", "cost")
+
+
+async def failures(context: Context) -> int:
+    typed, past = context.typed, context.engine.past
+    if not typed.repeated and not typed.by:
+        for each in await past.failures(typed.limit):
+            _tell_failure(context, each)
+        return DONE
+    made = [run async for run in past.all_runs()]
+    if typed.repeated:
+        for error in repeated_errors(made)[: typed.limit]:
+            _tell_repeated(context, error)
+        return DONE
+    for share in success_by_tool(made) if typed.by == "tool" else success_by_decision(made):
+        _tell_share(context, share)
+    return DONE
+
+
+async def show(context: Context, session: str) -> int:
+    """The failed calls of a session, or its runs on a page each."""
+    for run in await context.engine.past.runs(session):
+        if context.typed.report:
+            _tell_report(context, report(run))
+            continue
+        for call in failed_calls(run):
+            if context.typed.json:
+                context.out.json({"run": run.number, **_plain_call(call)})
+            else:
+                context.out.write(f"run {run.number}, entry {call.seq}: {_call_line(call)}")
+        if run.failed and not context.typed.json:
+            context.out.write(f"run {run.number} {run.status}: {run.reason or run.note.head}")
+    return DONE
+
+
+async def compare(context: Context) -> int:
+    a, b = (session_named(context.engine, name) for name in (context.typed.a, context.typed.b))
+    found = context.engine.past.compare(a, b)
+    if context.typed.json:
+        for pair in found.pairs:
+            context.out.json({"a": _plain_step(pair.a), "b": _plain_step(pair.b), "equal": pair.equal})
+        figures = {"first_difference": found.first, "equal": found.equal, "a": asdict(found.a), "b": asdict(found.b)}
+        context.out.json(figures | {"delta": {name: _delta(found.a, found.b, name) for name in FIGURES}})
+        return DONE
+    _tell_comparison(context, found)
+    return DONE
+
+
+def _tell_failure(context: Context, each: Failure) -> None:
+    if context.typed.json:
+        plain = asdict(each) | {"at": moment(each.at), "wrong": _plain_call(each.wrong) if each.wrong else None}
+        context.out.json(plain)
+        return
+    when = datetime.fromtimestamp(each.at / SECOND).astimezone().strftime("%Y-%m-%d %H:%M")
+    context.out.write(f"{each.session}  {when}  {each.status:11}  {each.task}")
+    for words in (each.why, each.wrong and f"first wrong: {_call_line(each.wrong)}", each.do):
+        if words:
+            context.out.write(f"          {words}")
+
+
+def _tell_repeated(context: Context, error: Repeated) -> None:
+    runs = len(error.runs)
+    if context.typed.json:
+        plain = {"tool": error.tool, "error": error.error, "example": error.example, "count": error.count}
+        context.out.json(plain | {"runs": runs, "last": moment(error.last)})
+    else:
+        context.out.write(f"{error.count:4} × in {runs} run{'' if runs == 1 else 's'}  {error.tool}: {error.example}")
+
+
+def _tell_share(context: Context, share: Share) -> None:
+    if context.typed.json:
+        context.out.json(asdict(share))
+    else:
+        context.out.write(f"{share.name:24} {share.words}")
+
+
+def _tell_report(context: Context, page: Report) -> None:
+    run, out = page.run, context.out
+    if context.typed.json:
+        plain = asdict(page) | {"run": asdict(run) | {"calls": len(run.calls), "judgement": run.judgement}}
+        plain["run"] |= {"began": moment(run.began), "ended": moment(run.ended)}
+        out.json(plain)
+        return
+    out.write(f"Run {run.number}: {run.task}")
+    out.write(f"  {page.seconds:.1f} s · {run.tokens:,} tokens · {run.model}. {page.narrative}")
+    for flag in page.flags:
+        out.write(f"  ! {flag}")
+    for path, (added, removed) in run.files.items():
+        out.write(f"  file {path}  (+{added} −{removed})")
+    for decision in run.decisions[-HANDED_ON:]:
+        out.write(f"  decided {decision}")
+    if page.wrong:
+        out.write(f"  first wrong: {_call_line(page.wrong)}")
+    if page.last:
+        out.write(f"  last: {_call_line(page.last)}")
+    if run.answer:
+        out.write(f"  said: {run.answer}")
+
+
+def _tell_comparison(context: Context, found: Alignment) -> None:
+    out = context.out
+    first = found.first
+    out.write(f"{found.equal} of {len(found.pairs)} steps are equal.")
+    if first is not None:
+        out.write(f"First difference, after {first} equal steps:")
+        for pair in found.pairs[first : first + 3]:
+            out.write(f"  A {_side(pair.a)}\n  B {_side(pair.b)}" if not _alike(pair) else f"  = {_side(pair.a)}")
+    for name in FIGURES:
+        a, b, change = getattr(found.a, name), getattr(found.b, name), _delta(found.a, found.b, name)
+        out.write(f"{name:8} {_figure(a):>12} {_figure(b):>12} {'+' if change > 0 else ''}{_figure(change)}")
+
+
+def _alike(pair: Pair) -> bool:
+    return pair.equal and pair.same_end
+
+
+def _side(step: Step | None) -> str:
+    return step_line(step).strip() if step else "—"
+
+
+def _delta(a: Totals, b: Totals, name: str) -> float:
+    change: float = getattr(b, name) - getattr(a, name)
+    return round(change, 6)
+
+
+def _figure(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+
+
+def _call_line(call: CallMade) -> str:
+    what = f"{call.tool} {call.object}".strip()
+    after = f", after deciding {call.decision}" if call.decision else ""
+    return f"{what} ({call.status}{': ' + call.output if call.output else ''}{after})"
+
+
+def _plain_call(call: CallMade) -> dict[str, Any]:
+    return asdict(call) | {"began": moment(call.began), "ended": moment(call.ended) if call.ended else ""}
+
+
+def _plain_step(step: Step | None) -> dict[str, Any] | None:
+    if step is None:
+        return None
+    return {"number": step.number, "kind": step.kind, "object": step.object, "status": step.status}

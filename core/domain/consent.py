@@ -1,0 +1,95 @@
+"""May this call happen? The modes, the request to a person as a record that cannot change, and the verdicts."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+Mode = Literal["ask", "edits", "accept", "plan", "trust"]
+Scope = Literal["once", "run", "folder", "always"]
+Level = Literal["verified", "reduced", "none"]  # how well the kernel confines commands here
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+DEFAULT_MODE: Mode = "edits"
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentRequest:
+    """What a person is asked. With its canonical arguments it is what `fingerprint` was made of.
+
+    `object` is the row, `why` what made it ask, `rule` the id of the rule that did. `undoable` is false for what cannot
+    be taken back: such a call is never remembered. `patterns` can be remembered, one for each part of a command; with
+    none of them only *once* is offered.
+    """
+
+    id: str
+    call_id: str
+    tool: str
+    object: str
+    cwd: str
+    level: Level
+    fingerprint: str
+    why: str = ""
+    rule: str = ""
+    touches: str = ""
+    taint: tuple[str, ...] = ()
+    undoable: bool = True
+    patterns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """`cause` is told with the call; `argv` is there when the command may run without a shell."""
+
+    cause: str
+    rule: str = ""
+    argv: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    request: ConsentRequest
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """`reason` is read by the model and by the person."""
+
+    reason: str
+    rule: str = ""
+
+
+Verdict = Allowed | Asks | Denied
+
+
+def canonical(arguments: Mapping[str, Any]) -> str:
+    """The same arguments give the same text, whatever order and blanks they came in."""
+    return json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def fingerprint(tool: str, arguments: str, cwd: str, level: str, taint: tuple[str, ...]) -> str:
+    """SHA-256 over all that a person judges; no two different requests read as one."""
+    parts = json.dumps([tool, arguments, cwd, level, sorted(taint)], ensure_ascii=True)
+    return hashlib.sha256(parts.encode()).hexdigest()
+
+
+def stale(request: ConsentRequest, tool: str, arguments: str, cwd: str, level: str, taint: tuple[str, ...]) -> bool:
+    """Is what would run now anything but what was allowed?"""
+    return request.fingerprint != fingerprint(tool, arguments, cwd, level, taint)
+
+
+def scopes(request: ConsentRequest) -> tuple[Scope, ...]:
+    """How long a yes may be remembered."""
+    if not request.undoable or not request.patterns:
+        return ("once",)
+    return ("once", "run", "folder", "always")
+
+
+def alike(one: ConsentRequest, other: ConsentRequest) -> bool:
+    """May the two be answered together? Only where one pattern would speak of both, and nothing is lost for good."""
+    same = ("tool", "cwd", "level", "why", "taint", "patterns")
+    return bool(one.patterns) and one.undoable and other.undoable and all(
+        getattr(one, name) == getattr(other, name) for name in same
+    )  # fmt: skip

@@ -1,0 +1,182 @@
+"""Go back in a session without losing it: fork it, send a message again in other words, try another model,
+put its files back."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from core.domain.clock import Clock, now
+from core.domain.events import Entry, FilesRewound, PersonSpoke, RunEvent, RunStarted, SessionForked, Text, VerdictGiven
+from core.domain.ids import session_id
+from core.domain.problems import Problem
+from core.domain.sessions import SessionRow
+from core.engine.fork import Why, fork_facts
+from core.engine.rewind import Kept, Plan, fact, last_rewind, overwritten, pasts, plan, plan_undo, put_back
+from core.store.journal import Journal
+from core.store.reader import Reader
+from core.tools.tool import to_its_end
+
+Begin = Callable[[str, tuple[RunEvent, ...]], Awaitable[None]]
+Check = Callable[[RunStarted], None]
+Still = Callable[[str], AbstractAsyncContextManager[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A run as it began: its first entry, the words that began it and how it was started."""
+
+    first: int
+    words: tuple[PersonSpoke, ...]
+    start: RunStarted
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """A fork that is there, and the facts its next run begins with."""
+
+    session: str
+    facts: tuple[RunEvent, ...]
+
+
+class History:
+    """Makes sessions out of the past of others. `begin` starts a run, `check` says what is wrong with a model,
+    `still` holds a session while nothing of it goes on."""
+
+    def __init__(
+        self, journal: Journal, reader: Reader, begin: Begin, check: Check, still: Still, clock: Clock = now
+    ) -> None:
+        self._journal = journal
+        self._reader = reader
+        self._begin = begin
+        self._check = check
+        self._still = still
+        self._clock = clock
+
+    async def fork(self, session: str, seq: int | None = None, why: Why = "fork") -> str:
+        """A new session that begins with the facts up to `seq`, or with all of them. The other is left as it is."""
+        row = self._row(session)
+        last = row.seq if seq is None else seq
+        if not 1 <= last <= row.seq:
+            raise Problem(f"There is no entry {last}.", f"The journal ends at {row.seq}.", "")
+        name = session_id()
+        facts = fork_facts(await self._entries(session, last), name, last, why, self._clock())
+        quiet = next(place for place, (_, event) in enumerate(facts) if event == SessionForked(session, last, why))
+        await self._journal.copy(name, facts, quiet=quiet)
+        return name
+
+    async def begin(self, beginning: Beginning) -> None:
+        """Let the run of a fork go. Apart from the forking, so that whoever follows it can listen first."""
+        await self._begin(beginning.session, beginning.facts)
+
+    async def at_step(self, session: str, number: int) -> int:
+        """The last entry of a step: where a fork or a rewind to it ends."""
+        step = self._reader.numbered(session, number)
+        if step is None:
+            last = self._row(session).steps
+            raise Problem(f"There is no step {number}.", f"The session has {last}.", "Name one that `show` lists.")
+        return step.last
+
+    async def edit(self, session: str, seq: int, text: str) -> Beginning:
+        """Fork before a message of the person, to send it in other words."""
+        found = self._reader.entry(session, seq)
+        if found.get("kind") != "person_spoke":
+            raise Problem(f"Entry {seq} is no message of yours.", "", "Name one that is.")
+        entries = await self._entries(session, self._row(session).seq)
+        spoken = entries[seq - 1].event
+        assert isinstance(spoken, PersonSpoke)
+        start = next((e.event for e in entries[seq - 1 :] if isinstance(e.event, RunStarted)), None)
+        start = start or next((e.event for e in reversed(entries[:seq]) if isinstance(e.event, RunStarted)), None)
+        if start is None:
+            raise Problem("This message began no run.", "", "Send it as a new one.")
+        self._check(start)
+        name = await self.fork(session, seq - 1, "edit")
+        return Beginning(name, (replace(spoken, text=Text(text)), start))
+
+    async def again(self, session: str, run: int, model: str = "", script: str = "") -> Beginning:
+        """Fork at the start of a run, to let another model do it. Without a name: the same once more."""
+        told = await self.told(session, run)
+        start = told.start
+        if model or script:
+            start = replace(start, model=model or start.model, script=Text(script))
+        self._check(start)
+        name = await self.fork(session, told.first - 1, "model")
+        return Beginning(name, (*told.words, start))
+
+    async def plan(self, session: str, to: int, force: Iterable[str] = ()) -> Plan:
+        """What putting the files back to how they were after the entry would do."""
+        row, entries = self._row(session), await self._entries(session, self._row(session).seq)
+        kept = self._kept(past.then for past in pasts(entries, to))
+        return await asyncio.to_thread(plan, Path(row.folder), entries, to, kept, force)
+
+    async def plan_undo(self, session: str, force: Iterable[str] = ()) -> Plan:
+        """What taking back the last rewind would do."""
+        row, entries = self._row(session), await self._entries(session, self._row(session).seq)
+        rewind = last_rewind(entries)
+        files = rewind.event.files if rewind and isinstance(rewind.event, FilesRewound) else ()
+        kept = self._kept(file.before for file in files)
+        return await asyncio.to_thread(plan_undo, Path(row.folder), entries, kept, force)
+
+    async def rewind(self, session: str, made: Plan) -> FilesRewound:
+        """Put the files back, while nothing of the session goes on; what came of it."""
+        folder = Path(self._row(session).folder)
+        async with self._still(session):
+            done = fact(made)
+            if not done.files:
+                return done
+            kept = self._kept(file.then for file in made.doable)
+            await self._journal.append(session, done, blobs=await to_its_end(overwritten, folder, made))
+            stayed = await to_its_end(put_back, folder, made, kept)
+            if stayed:  # somebody was quicker, or the disk refused: said as a fact too
+                await self._journal.append(session, FilesRewound(made.to, left=stayed, undoes=made.undoes))
+                files = tuple(file for file in done.files if file.path not in stayed)
+                done = replace(done, files=files, left=(*done.left, *stayed))
+        return done
+
+    def _kept(self, names: Iterable[str]) -> Kept:
+        """These contents, read here: the connection stays in its thread."""
+        return {name: self._reader.kept(name) for name in names}.get
+
+    async def judge(
+        self,
+        session: str,
+        verdict: Literal["up", "down", ""],
+        *,
+        run: int = 0,
+        note: str = "",
+        tags: tuple[str, ...] = (),
+        by: Literal["person", "check"] = "person",
+    ) -> int:
+        """Say whether a run was any good, the last one for 0; its number. A later word replaces an earlier one."""
+        row = self._row(session)
+        number = run or row.runs
+        if not 1 <= number <= row.runs:
+            raise Problem(f"There is no run {number}.", f"The session has {row.runs}.", "")
+        named = tuple(dict.fromkeys(tag.strip().removeprefix("#") for tag in tags if tag.strip()))
+        await self._journal.append(session, VerdictGiven(number, verdict, Text(note), named, by))
+        return number
+
+    async def told(self, session: str, run: int) -> Told:
+        """What a run was told; the last one for 0."""
+        row = self._row(session)
+        number = run or row.runs
+        of_run = [e for e in await self._entries(session, row.seq) if e.run == number]
+        place = next((i for i, e in enumerate(of_run) if isinstance(e.event, RunStarted)), None)
+        if place is None:
+            raise Problem(f"There is no run {number}.", f"The session has {row.runs}.", "")
+        words = tuple(e.event for e in of_run[:place] if isinstance(e.event, PersonSpoke))
+        start = of_run[place].event
+        assert isinstance(start, RunStarted)
+        return Told(of_run[0].seq, words, start)
+
+    async def _entries(self, session: str, last: int) -> list[Entry]:
+        found = [entry async for entry in self._journal.read(session)]
+        return [entry for entry in found if entry.seq <= last]
+
+    def _row(self, session: str) -> SessionRow:
+        row = self._reader.session(session)
+        if row is None:
+            raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
+        return row

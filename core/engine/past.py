@@ -1,0 +1,68 @@
+"""Ask what happened: reads journals a page at a time and lets the timeline's folds answer."""
+
+from collections.abc import AsyncIterator
+
+from core.domain.problems import Problem
+from core.domain.steps import Step
+from core.store.journal import Journal
+from core.store.reader import Reader
+from core.timeline.align import Alignment, align
+from core.timeline.queries import Failure, recent_failures
+from core.timeline.report import USUAL, Report, Thresholds, report
+from core.timeline.runs import RunMade, Runs
+
+PAGE = 1000
+
+
+class Past:
+    """Everything is read, nothing is written."""
+
+    def __init__(self, journal: Journal, reader: Reader) -> None:
+        self._journal = journal
+        self._reader = reader
+
+    async def runs(self, session: str) -> list[RunMade]:
+        """The runs of a session, in order."""
+        folded = Runs()
+        async for entry in self._journal.read(session):
+            folded.hear(entry)
+        return list(folded.made.values())
+
+    async def all_runs(self) -> AsyncIterator[RunMade]:
+        """Every run there is, those of the newest session first; one session is held at a time."""
+        for row in self._reader.sessions():
+            for run in await self.runs(row.id):
+                yield run
+
+    async def failures(self, limit: int = 20) -> list[Failure]:
+        """The newest runs that went wrong. Sessions that ended before all of them are not read."""
+        found: list[Failure] = []
+        for row in self._reader.sessions():
+            if len(found) >= limit and row.updated <= found[-1].at:
+                break
+            if row.runs:
+                found = _merged(found, await self.runs(row.id), limit)
+        return found
+
+    async def report(self, session: str, run: int = 0, thresholds: Thresholds = USUAL) -> Report:
+        """A run on one page; the last one for 0."""
+        made = {each.number: each for each in await self.runs(session)}
+        number = run or max(made, default=0)
+        if number not in made:
+            raise Problem(f"There is no run {number}.", f"The session has {len(made)}.", "")
+        return report(made[number], thresholds)
+
+    def compare(self, a: str, b: str, run_a: int = 0, run_b: int = 0) -> Alignment:
+        """Two sessions side by side, or one run of each."""
+        return align(self._steps(a, run_a), self._steps(b, run_b))
+
+    def _steps(self, session: str, run: int) -> list[Step]:
+        row = self._reader.session(session)
+        if row is None:
+            raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
+        rows = (step for first in range(0, row.rows, PAGE) for step in self._reader.steps(session, first, PAGE))
+        return [step for step in rows if not run or step.run == run]
+
+
+def _merged(found: list[Failure], made: list[RunMade], limit: int) -> list[Failure]:
+    return sorted([*found, *recent_failures(made, limit)], key=lambda each: -each.at)[:limit]

@@ -1,0 +1,188 @@
+"""Put files that the agent changed back to how they were after an entry: what that would do, and doing it."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from core.domain.events import CallStarted, Entry, FileChanged, FilesRewound, Rewound
+from core.domain.problems import Problem
+from core.engine.acts import lines_changed
+from core.store.blobs import blob_hash
+from core.workspace.broker import WRITE_LIMIT, Broker
+
+Kept = Callable[[str], bytes | None]
+Action = Literal["change", "create", "remove", "same", "conflict", "lost"]
+PUTS_BACK = frozenset({"change", "create", "remove"})
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlan:
+    """What would happen to a file. `now` is what it holds, `then` what it would hold; empty means no file.
+
+    A *conflict* holds what neither the agent nor a rewind left there; of a *lost* one the older contents were not kept.
+    """
+
+    path: str
+    action: Action
+    now: str = ""
+    then: str = ""
+    added: int = 0
+    removed: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A rewind before it is made. `commands` ran since: what they did beyond these files is not taken back."""
+
+    to: int
+    files: tuple[FilePlan, ...]
+    commands: tuple[str, ...] = ()
+    undoes: int = 0
+
+    @property
+    def doable(self) -> tuple[FilePlan, ...]:
+        return tuple(file for file in self.files if file.action in PUTS_BACK)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The wanted contents of a file, and those that somebody known to the journal may have left there."""
+
+    path: str
+    then: str
+    known: frozenset[str]
+
+
+def pasts(entries: Iterable[Entry], to: int) -> list[Past]:
+    """Every file that was changed after `to`: what it held then, and what it should hold now."""
+    found: dict[str, Past] = {}
+    for seq, path, before, after, rewound in _changes(entries):
+        if seq > to:
+            first = found.get(path, Past(path, before, frozenset()))
+            # A crash between the fact and the act leaves what was there before the rewind.
+            found[path] = replace(first, known=frozenset({before, after} if rewound else {after}))
+    return list(found.values())
+
+
+def commands(entries: Iterable[Entry], to: int) -> tuple[str, ...]:
+    """What ran after `to`, each once."""
+    ran = [e.event.object for e in entries if e.seq > to and isinstance(e.event, CallStarted) and _runs(e.event)]
+    return tuple(dict.fromkeys(ran))
+
+
+def last_rewind(entries: Iterable[Entry]) -> Entry | None:
+    """The newest rewind that was not taken back."""
+    made: dict[int, Entry] = {}
+    for entry in entries:
+        if isinstance(entry.event, FilesRewound):
+            if entry.event.undoes and entry.event.files:
+                made.pop(entry.event.undoes, None)
+            elif entry.event.files:
+                made[entry.seq] = entry
+    return made[max(made)] if made else None
+
+
+def plan(folder: Path, entries: list[Entry], to: int, kept: Kept, force: Iterable[str] = ()) -> Plan:
+    """What a rewind to the entry would do. A file of `force` is put back whatever it holds."""
+    with Broker(folder) as broker:
+        files = tuple(_plan_file(broker, past, kept, set(force)) for past in pasts(entries, to))
+    return Plan(to, files, commands(entries, to))
+
+
+def plan_undo(folder: Path, entries: list[Entry], kept: Kept, force: Iterable[str] = ()) -> Plan:
+    """What taking back the last rewind would do."""
+    found = last_rewind(entries)
+    if found is None or not isinstance(found.event, FilesRewound):
+        raise Problem("There is no rewind to undo.", "None was made, or each was undone.", "")
+    since = {past.path: past.known for past in pasts(entries, found.seq)}
+    with Broker(folder) as broker:
+        files = tuple(
+            _plan_file(broker, Past(f.path, f.before, since.get(f.path, frozenset({f.after}))), kept, set(force))
+            for f in found.event.files
+        )
+    return Plan(found.event.to, files, undoes=found.seq)
+
+
+def fact(made: Plan) -> FilesRewound:
+    """What is written before the act."""
+    left = tuple(file.path for file in made.files if file.action in {"conflict", "lost"})
+    files = tuple(Rewound(file.path, file.now, file.then) for file in made.doable)
+    return FilesRewound(made.to, files, left, made.undoes)
+
+
+def overwritten(folder: Path, made: Plan) -> dict[str, bytes]:
+    """The contents that are about to go, so that they can be put back."""
+    with Broker(folder) as broker:
+        bodies = (held(broker, file.path) for file in made.doable)
+        return {blob_hash(body): body for body in bodies if body is not None}
+
+
+def put_back(folder: Path, made: Plan, kept: Kept) -> tuple[str, ...]:
+    """Do it, file by file; the names of those that stayed as they were."""
+    stayed: list[str] = []
+    with Broker(folder) as broker:
+        for file in made.doable:
+            found = _hash(held(broker, file.path))
+            body = kept(file.then) if file.then else None
+            if found != file.now or not _put(broker, file, body):
+                stayed.append(file.path)
+    return tuple(stayed)
+
+
+def held(broker: Broker, path: str) -> bytes | None:
+    """What a file holds; None where there is none. Raises Problem for what is no ordinary file."""
+    return None if broker.look(path) is None else broker.read(path, WRITE_LIMIT)
+
+
+def _put(broker: Broker, file: FilePlan, body: bytes | None) -> bool:
+    """A person asked for this, so a protected name is no bar."""
+    try:
+        if body is None:
+            broker.remove(file.path, protected=True)
+        else:
+            broker.write(file.path, body, protected=True)
+    except Problem:
+        return False
+    return True
+
+
+def _plan_file(broker: Broker, past: Past, kept: Kept, force: set[str]) -> FilePlan:
+    try:
+        body = held(broker, past.path)
+    except Problem as problem:
+        return FilePlan(past.path, "conflict", then=past.then, why=str(problem))
+    now = _hash(body)
+    if now == past.then:
+        return FilePlan(past.path, "same", now, past.then)
+    wanted = kept(past.then) if past.then else b""
+    if wanted is None:
+        return FilePlan(past.path, "lost", now, past.then, why="Its older contents were not kept.")
+    added, removed = lines_changed(body or b"", wanted)
+    if now not in past.known and past.path not in force:
+        why = "Somebody else removed it since." if body is None else "Somebody else changed it since."
+        return FilePlan(past.path, "conflict", now, past.then, added, removed, why)
+    action: Action = "remove" if not past.then else "create" if body is None else "change"
+    return FilePlan(past.path, action, now, past.then, added, removed)
+
+
+def _changes(entries: Iterable[Entry]) -> Iterator[tuple[int, str, str, str, bool]]:
+    """Every change of a file, by the agent or by a rewind: where, which, before, after."""
+    for entry in entries:
+        match entry.event:
+            case FileChanged(path=path, before=before, after=after):
+                yield entry.seq, path, before, after, False
+            case FilesRewound(files=files):
+                for file in files:
+                    yield entry.seq, file.path, file.before, file.after, True
+            case _:
+                pass
+
+
+def _runs(event: CallStarted) -> bool:
+    return event.kind == "command"
+
+
+def _hash(body: bytes | None) -> str:
+    return "" if body is None else blob_hash(body)

@@ -1,0 +1,98 @@
+"""A model that answers from a journal: every request ends as it ended once. No network, no key."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from core.domain.events import (
+    Replied,
+    ReplyCut,
+    RequestSent,
+    Retried,
+    RunEnded,
+    RunEvent,
+    RunInterrupted,
+    RunPaused,
+    RunStarted,
+    Text,
+)
+from core.domain.problems import Trouble
+from core.models.model import Asked, Delta, Fault, Request
+from core.models.retry import LONGEST_S
+
+FOR_EVER_S = LONGEST_S * 1000  # longer than any wait: the request was not made again
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a request ended: with a reply, with a fault, or cut by a person, after the words that had arrived."""
+
+    reply: Replied | None = None
+    cut: Text = Text()
+    trouble: Trouble | None = None
+    again: bool = False
+    after_s: float = 0.0
+
+
+def outcomes(events: Iterable[RunEvent]) -> Iterator[Outcome]:
+    """One for each request, in order; lazily, so that a long journal is not walked for its first."""
+    asked, cut = False, Text()
+    for event in events:
+        match event:
+            case RequestSent():
+                if asked:  # words sent now cut it before any arrived
+                    yield Outcome(cut=cut)
+                asked, cut = True, Text()
+            case ReplyCut(text=text) if asked:
+                cut = text
+            case Replied() if asked:
+                yield Outcome(reply=event)
+                asked = False
+            case Retried(trouble=trouble) if asked:
+                yield Outcome(cut=cut, trouble=trouble, again=True)
+                asked = False
+            case RunPaused(trouble=trouble) if asked:
+                yield Outcome(cut=cut, trouble=trouble, again=True, after_s=FOR_EVER_S)
+                asked = False
+            case RunEnded(status="failed", trouble=trouble) if asked:
+                yield Outcome(cut=cut, trouble=trouble)
+                asked = False
+            case RunEnded() | RunInterrupted() | RunStarted() if asked:
+                yield Outcome(cut=cut)
+                asked = False
+            case _:
+                pass
+    if asked:
+        yield Outcome(cut=cut)
+
+
+class Recorded:
+    """Plays outcomes in order. `whole` gives a text of the journal in full."""
+
+    def __init__(self, played: Iterator[Outcome], whole: Callable[[Text], str]) -> None:
+        self._played = played
+        self._whole = whole
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        outcome = next(self._played, None)
+        if outcome is None:
+            raise Fault("The recording ends here.", "No reply follows in the journal.", again=False)
+        if outcome.reply:
+            yield self._delta(outcome.reply)
+            return
+        if outcome.cut.head:
+            yield Delta(text=self._whole(outcome.cut))
+        if outcome.trouble is None:
+            raise asyncio.CancelledError
+        told = outcome.trouble
+        raise Fault(told.what, told.why, told.do, again=outcome.again, after_s=outcome.after_s)
+
+    def _delta(self, reply: Replied) -> Delta:
+        return Delta(
+            self._whole(reply.text),
+            self._whole(reply.reasoning),
+            tuple(Asked(call.tool, self._whole(call.arguments)) for call in reply.calls),
+            reply.usage,
+            reply.stop,
+            self._whole(reply.carry),
+        )

@@ -1,0 +1,1 @@
+"""What a journal says beyond its rows: verdicts, questions to the past, two runs side by side."""

@@ -1,0 +1,33 @@
+"""The files that edits and differences change: looked at and put back in one place."""
+
+from pathlib import Path
+
+from core.workspace.broker import READ_LIMIT, Broker
+
+LIMIT = READ_LIMIT
+
+
+def exists(workspace: Path, name: str) -> bool:
+    with Broker(workspace) as broker:
+        return broker.look(name) is not None
+
+
+def look(workspace: Path, name: str) -> bytes:
+    """The contents of an ordinary file of a sane size."""
+    with Broker(workspace) as broker:
+        return broker.read(name)
+
+
+def put(workspace: Path, name: str, body: bytes | None) -> None:
+    """Give a file these contents, whole; None removes it. Folders on the way are made."""
+    with Broker(workspace) as broker:
+        if body is None:
+            broker.remove(name)
+        else:
+            broker.write(name, body)
+
+
+def same_file(workspace: Path, names: list[str]) -> bool:
+    """Do two of the names mean one file?"""
+    with Broker(workspace) as broker:
+        return len({broker.real(name) for name in names}) < len(names)

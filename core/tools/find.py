@@ -1,0 +1,61 @@
+"""Find files by their names."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Annotated
+
+from pydantic import Field
+
+from core.tools.globs import LONGEST, matches, parts_of
+from core.tools.tool import Result, Tool
+from core.tools.walk import Walk, shown
+from core.workspace.broker import Broker
+
+MOST = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Find:
+    pattern: Annotated[str, Field(min_length=1, max_length=LONGEST, description="For example *.py or src/**/test_*.py")]
+    path: Annotated[str, Field(description="The folder to look in; the whole one when left out.")] = "."
+
+
+async def run(parameters: Find, workspace: Path) -> Result:
+    return await asyncio.to_thread(_find, parameters, workspace)
+
+
+def _find(parameters: Find, workspace: Path) -> Result:
+    start = folder_of(parameters.path, workspace)
+    walk, pattern = Walk(workspace.resolve()), parts_of(parameters.pattern)
+    found: list[str] = []
+    more = 0
+    for path in walk.files(start):
+        if matches(pattern, path[len(start) :]):
+            more += len(found) >= MOST
+            if len(found) < MOST:
+                found.append(shown(path))
+    notes = [f"{more:,} more"] if more else []
+    notes += [walk.cut] if walk.cut else []
+    if not found:
+        notes.insert(0, "nothing found")
+    return Result("\n".join(found + ([f"[{'; '.join(notes)}]"] if notes else [])))
+
+
+def folder_of(name: str, workspace: Path) -> tuple[str, ...]:
+    """The parts of a folder's path inside the workspace."""
+    with Broker(workspace) as broker:
+        broker.entries(name)
+        real = PurePosixPath(broker.real(name))
+    return real.parts
+
+
+FIND = Tool(
+    name="find",
+    description="List files of the folder whose names fit a pattern. What .gitignore names is left out.",
+    parameters=Find,
+    kind="find",
+    touches="reads",
+    object=lambda p: p.pattern if p.path in ("", ".") else f"{p.pattern} in {p.path}",
+    run=run,
+)

@@ -1,0 +1,81 @@
+"""A program of its own that looks for a pattern in files: it may be killed at any moment, whatever the pattern does.
+
+Run alone, without the rest of Journeyman: the standard library only. It reads one JSON line and then paths, each ended
+by a zero byte; it prints path, line number and line, parted by zero bytes.
+"""
+
+import json
+import os
+import re
+import stat
+import sys
+
+
+def main() -> None:
+    asked = json.loads(sys.stdin.buffer.readline())
+    paths = sys.stdin.buffer.read().split(b"\0")
+    pattern = re.compile(asked["pattern"], re.MULTILINE)
+    root = os.fsencode(asked["root"])
+    left = int(asked["hits"])
+    for path in filter(None, paths):
+        text = read(root, path, int(asked["size"])).decode("utf-8", "replace").replace("\r\n", "\n")
+        for number, line in hits(text, pattern, left):
+            left -= 1
+            sys.stdout.buffer.write(b"%s\0%d\0%s\n" % (path, number, line[: int(asked["line"])].encode()))
+        sys.stdout.buffer.flush()
+        if left <= 0:
+            return
+
+
+def read(root: bytes, path: bytes, size: int) -> bytes:
+    """An ordinary text file of a sane size; empty where it cannot be read."""
+    try:
+        handle = open_beneath(root, path.split(b"/"))
+    except OSError:
+        return b""
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > size:
+            return b""
+        body = file.read(size)
+    return b"" if b"\0" in body[:8192] else body
+
+
+def open_beneath(root: bytes, parts: list[bytes]) -> int:
+    """Open a file without following any link on the way, where the system can do that."""
+    if os.open not in os.supports_dir_fd:
+        return os.open(b"/".join((root, *parts)), os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for part in parts[:-1]:
+            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        return os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def hits(body: str, pattern: "re.Pattern[str]", most: int) -> list[tuple[int, str]]:
+    """Each line that holds the pattern, once; looked for in one sweep, because most files hold none."""
+    found: list[tuple[int, str]] = []
+    at = number = counted = 0
+    while len(found) < most and at < len(body):
+        hit = pattern.search(body, at)
+        if hit is None:
+            break
+        start = body.rfind("\n", 0, hit.start()) + 1
+        end = body.find("\n", hit.start())
+        end = len(body) if end < 0 else end
+        if hit.end() > end and not pattern.search(body[start:end]):  # it only fits across lines
+            at = max(end + 1, hit.start() + 1)
+            continue
+        number += body.count("\n", counted, start)
+        counted = start
+        found.append((number + 1, body[start:end]))
+        at = end + 1
+    return found
+
+
+if __name__ == "__main__":
+    main()

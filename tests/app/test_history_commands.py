@@ -1,0 +1,154 @@
+"""The commands that look back: typed as a person would, in a home of their own."""
+
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.main import main
+from tests.core.engine.scenes import calling, played
+
+SCRIPT = played(
+    calling("write", path="a.txt", content="one\n"),
+    calling("read", path="missing.txt"),
+    calling("write", path="a.txt", content="two\n"),
+    {"text": "Done", "usage": {"input": 7, "output": 3}},
+)
+
+
+class Typed:
+    """Types commands; `lines` are what the last one printed."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self._capsys = capsys
+        self.out = ""
+        self.err = ""
+
+    def __call__(self, *words: str) -> int:
+        code = main(list(words))
+        self.out, self.err = self._capsys.readouterr()
+        return code
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    def session(self) -> str:
+        """The newest."""
+        assert self("sessions", "--json") == 0
+        return str(self.lines[0]["id"])
+
+
+@pytest.fixture
+def typed(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Typed]:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "script.json").write_text(SCRIPT)
+    before = Path.cwd()
+    os.chdir(folder)
+    yield Typed(folder, capsys)
+    os.chdir(before)
+
+
+@pytest.fixture
+def session(typed: Typed) -> str:
+    assert typed("run", "Do it", "--script", "script.json") == 0
+    return typed.session()
+
+
+def test_a_replay_prints_the_entries_of_the_session(typed: Typed, session: str) -> None:
+    assert typed("show", session, "--json") == 0
+    shown = typed.lines
+    assert typed("replay", session, "--json") == 0
+    assert typed.lines == shown
+    assert typed("replay", session, "--speed", "1000") == 0
+    assert "made again by the engine" in typed.out and len(list(typed.folder.iterdir())) == 2
+    assert typed("sessions", "--json") == 0 and len(typed.lines) == 1
+
+
+def test_a_replay_goes_step_by_step(typed: Typed, session: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n\n"))
+    assert typed("replay", session, "--step") == 0
+    assert typed.err.count("Enter: next step") == 3  # two keys came, then none any more
+
+
+@pytest.mark.parametrize("words", [("--speed", "0"), ("--speed", "nan"), ("--speed", "2", "--step")])
+def test_a_pace_that_is_none_is_refused(typed: Typed, words: tuple[str, ...]) -> None:
+    assert typed("replay", "x", *words) == 2
+
+
+def test_what_is_not_there_is_said_in_words(typed: Typed) -> None:
+    assert typed("replay", "nobody") == 1 and "no sessions yet" in typed.err
+    for command in (["fork"], ["verdict", "up"], ["rewind", "--undo"], ["show", "--report"]):
+        assert typed(command[0], "nobody", *command[1:]) == 1 and "There is no session" in typed.err
+
+
+def test_a_fork_is_gone_on_with(typed: Typed, session: str) -> None:
+    assert typed("fork", session, "--at", "2", "--json") == 0
+    (made,) = typed.lines
+    assert made["origin"] == session and made["session"] != session
+    assert typed("fork", session, "--say", "More", "--json") == 0
+    assert [line["kind"] for line in typed.lines][:2] == ["person_spoke", "run_started"]
+    assert typed("fork", session, "--instead", "Do that") == 0 and "forked from" in typed.out
+    assert typed("fork", session, "--again", "--script", "script.json") == 0
+    assert typed("fork", session, "--at", "99") == 1 and "no step 99" in typed.err
+    assert typed("fork", session, "--model", "x") == 1 and "--again" in typed.err
+    assert typed("fork", session, "--at", "2", "--again") == 1 and "two places" in typed.err
+    assert typed("sessions", "--json") == 0
+    assert sorted(line["origin"] for line in typed.lines) == ["", *[session] * 4]
+
+
+def test_files_go_back_and_forth(typed: Typed, session: str) -> None:
+    held = typed.folder / "a.txt"
+    assert typed("rewind", session, "--to", "2", "--preview") == 0 and "put back" in typed.out
+    assert held.read_text() == "two\n"
+    assert typed("rewind", session, "--to", "2") == 0 and held.read_text() == "one\n"
+    assert typed("rewind", session, "--undo") == 0 and held.read_text() == "two\n"
+    held.write_text("mine\n")
+    assert typed("rewind", session, "--to", "0") == 1 and held.read_text() == "mine\n"
+    assert "conflict" in typed.out and "Somebody else changed it" in typed.out
+    assert typed("rewind", session, "--to", "0", "--force", "b.txt") == 1 and "none of the files" in typed.err
+    assert typed("rewind", session, "--to", "0", "--force", "a.txt", "--json") == 0 and not held.exists()
+    assert typed.lines[0]["action"] == "remove"
+    assert typed("rewind", session) == 2
+
+
+def test_runs_are_judged_and_asked_about(typed: Typed, session: str) -> None:
+    assert typed("failures", "--json") == 0 and typed.lines == []
+    assert typed("verdict", session, "down", "--note", "Missed one", "--tag", "late") == 0
+    assert typed("failures", "--json") == 0
+    (failure,) = typed.lines
+    assert (failure["why"], failure["wrong"]["object"], failure["status"]) == (
+        "Missed one",
+        "missing.txt",
+        "judged bad",
+    )
+    assert typed("failures") == 0 and "first wrong: read missing.txt" in typed.out
+    assert typed("failures", "--by", "tool") == 0 and "2 of 2" in typed.out and "0 of 1" in typed.out
+    assert typed("failures", "--by", "decision", "--json") == 0
+    assert {line["name"]: line["bad"] for line in typed.lines} == {"model scripted": 1, "read": 1, "write": 1}
+    assert typed("failures", "--repeated") == 0 and typed.out == ""
+    assert typed("run", "Do it", "--script", "script.json") == 0
+    assert typed("failures", "--repeated") == 0 and "2 × in 2 runs  read" in typed.out
+    assert typed("show", session, "--failures") == 0 and "missing.txt" in typed.out and "Missed one" in typed.out
+    assert typed("show", session, "--failures", "--json") == 0 and typed.lines[0]["tool"] == "read"
+    assert typed("show", session, "--report") == 0 and "Verdict: bad." in typed.out and "file a.txt" in typed.out
+    assert typed("show", session, "--report", "--json") == 0 and typed.lines[0]["run"]["judgement"] == "bad"
+    assert typed("verdict", session, "none") == 0
+    assert typed("failures", "--json") == 0 and typed.lines == []
+
+
+def test_two_sessions_are_compared(typed: Typed, session: str) -> None:
+    (typed.folder / "script.json").write_text(played(calling("write", path="b.txt", content="x"), {"text": "Done"}))
+    assert typed("run", "Do it", "--script", "script.json") == 0
+    other = typed.session()
+    assert typed("compare", session, session) == 0 and "First difference" not in typed.out
+    assert typed("compare", session, other) == 0 and "First difference, after 1 equal steps" in typed.out
+    assert typed("compare", session, other, "--json") == 0
+    assert typed.lines[-1]["first_difference"] == 1 and typed.lines[-1]["delta"]["tokens"] == -10

@@ -1,0 +1,208 @@
+"""Files go back to a step; what others did since is never lost; a rewind can be taken back."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core.domain.events import FileChanged, FilesRewound, Rewound
+from core.domain.problems import Problem
+from core.engine.conversation import conversation
+from core.engine.rewind import last_rewind
+from core.store.blobs import blob_hash
+from tests.core.engine.scenes import Scene, bounded, calling, opened, played
+
+SCRIPT = played(
+    calling("write", path="a.txt", content="one\n"),
+    calling("write", path="deep/b.txt", content="new\n"),
+    calling("write", path="a.txt", content="two\n"),
+    {"text": "Done"},
+)
+
+
+def texts(folder: Path) -> dict[str, str]:
+    return {p.relative_to(folder).as_posix(): p.read_text() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+async def back(scene: Scene, session: str, step: int, *force: str) -> FilesRewound:
+    history = scene.engine.history
+    to = await history.at_step(session, step) if step else 1
+    return await history.rewind(session, await history.plan(session, to, force))
+
+
+async def undo(scene: Scene, session: str, *force: str) -> FilesRewound:
+    history = scene.engine.history
+    return await history.rewind(session, await history.plan_undo(session, force))
+
+
+def test_files_go_back_to_each_step_and_forth_again(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            (scene.folder / "mine.txt").write_text("mine\n")
+            session = await scene.run(SCRIPT)
+            after = texts(scene.folder)
+            for step, expected in (
+                (6, {}),
+                (4, {"a.txt": "one\n"}),
+                (2, {"a.txt": "one\n", "deep/b.txt": None}),
+                (0, {"a.txt": None, "deep/b.txt": None}),
+            ):
+                done = await back(scene, session, step)
+                wanted = {name: text for name, text in (after | expected).items() if text is not None}
+                assert texts(scene.folder) == wanted and not done.left
+                if expected:
+                    await undo(scene, session)
+                assert texts(scene.folder) == after
+            with pytest.raises(Problem, match="no rewind to undo"):
+                await undo(scene, session)
+
+    bounded(main())
+
+
+def test_a_preview_changes_nothing(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.run(
+                played(
+                    calling("write", path="a.txt", content="1\n2\n"),
+                    calling("run", command="touch left"),
+                    {"text": "."},
+                )
+            )
+            before, seq = texts(scene.folder), scene.engine.session(session).seq
+            plan = await scene.engine.history.plan(session, 1)
+            assert [(f.path, f.action, f.added, f.removed) for f in plan.files if f.path == "a.txt"] == [
+                ("a.txt", "remove", 0, 2)
+            ]
+            assert plan.commands == ("touch left",)
+            assert texts(scene.folder) == before and scene.engine.session(session).seq == seq
+
+    bounded(main())
+
+
+def test_what_somebody_else_changed_is_left_unless_forced_and_then_kept(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.run(SCRIPT)
+            (scene.folder / "a.txt").write_text("by a person\n")
+            (scene.folder / "deep" / "b.txt").unlink()
+            done = await back(scene, session, 2)
+            assert done.left == ("a.txt",) and texts(scene.folder) == {"a.txt": "by a person\n"}
+            done = await back(scene, session, 2, "a.txt")
+            assert done.files == (Rewound("a.txt", blob_hash(b"by a person\n"), blob_hash(b"one\n")),)
+            assert texts(scene.folder) == {"a.txt": "one\n"}
+            await undo(scene, session)
+            assert texts(scene.folder) == {"a.txt": "by a person\n"}
+
+    bounded(main())
+
+
+def test_a_file_changed_between_the_preview_and_the_act_is_left(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.run(SCRIPT)
+            plan = await scene.engine.history.plan(session, 1)
+            (scene.folder / "a.txt").write_text("quicker\n")
+            done = await scene.engine.history.rewind(session, plan)
+            assert done.left == ("a.txt",) and [file.path for file in done.files] == ["deep/b.txt"]
+            assert texts(scene.folder) == {"a.txt": "quicker\n"}
+            later = await scene.engine.history.plan(session, 1)
+            assert [file.action for file in later.files] == ["conflict", "same"]
+
+    bounded(main())
+
+
+def test_a_crash_before_the_act_can_be_ended_or_undone(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.run(SCRIPT)
+            one, two = blob_hash(b"one\n"), blob_hash(b"two\n")
+            fact = FilesRewound(9, (Rewound("a.txt", two, one),))
+            await scene.services.runs._journal.append(session, fact)
+            plan = await scene.engine.history.plan(session, await scene.engine.history.at_step(session, 2))
+            assert [(f.path, f.action) for f in plan.files] == [("deep/b.txt", "remove"), ("a.txt", "change")]
+            undone = await scene.engine.history.plan_undo(session)
+            assert [file.action for file in undone.files] == ["same"]
+
+    bounded(main())
+
+
+def test_contents_that_were_not_kept_are_named(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.run(played({"text": "."}))
+            (scene.folder / "big").write_text("now")
+            change = FileChanged("r1c1", "big", "f" * 64, blob_hash(b"now"))
+            await scene.services.runs._journal.append(session, change)
+            plan = await scene.engine.history.plan(session, 1)
+            assert [(f.action, f.why) for f in plan.files] == [("lost", "Its older contents were not kept.")]
+            assert (await scene.engine.history.rewind(session, plan)).left == ("big",)
+            assert texts(scene.folder) == {"big": "now"}
+
+    bounded(main())
+
+
+def test_a_link_in_the_place_of_a_file_is_left(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.run(SCRIPT)
+            outside = tmp_path / "outside.txt"
+            outside.write_text("two\n")
+            (scene.folder / "a.txt").unlink()
+            (scene.folder / "a.txt").symlink_to(outside)
+            done = await back(scene, session, 2)
+            assert "a.txt" in done.left and outside.read_text() == "two\n"
+
+    bounded(main())
+
+
+def test_the_model_is_told_and_a_run_that_goes_is_not_disturbed(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.run(SCRIPT)
+            await back(scene, session, 2)
+            talk = conversation([entry async for entry in scene.engine.entries(session)])
+            assert "a.txt" in talk.waiting[0].text.head and "older state" in talk.waiting[0].text.head
+            other = await scene.start(played({"text": "slow", "delay_s": 600}))
+            with pytest.raises(Problem, match="going already"):
+                await scene.engine.history.rewind(other, await scene.engine.history.plan(other, 1))
+            await scene.engine.stop(other)
+
+    bounded(main())
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["", "1\n", "2\n", "3\n"])), max_size=6), st.data())
+def test_any_rewind_is_how_it_was_and_its_undo_how_it_is(
+    tmp_path_factory: pytest.TempPathFactory, writes: list[tuple[str, str]], data: st.DataObject
+) -> None:
+    tmp_path = tmp_path_factory.mktemp("rewind")
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            states = [texts(scene.folder)]
+            session = await scene.run(played({"text": "."}))
+            seqs = [scene.engine.session(session).seq]
+            for name, text in writes:
+                path = scene.folder / name
+                before = path.read_bytes() if path.exists() else None
+                path.write_text(text)
+                names = ["" if body is None else blob_hash(body) for body in (before, text.encode())]
+                kept = {blob_hash(body): body for body in (before, text.encode()) if body is not None}
+                await scene.services.runs._journal.append(session, FileChanged("c", name, *names), blobs=kept)
+                states.append(texts(scene.folder))
+                seqs.append(scene.engine.session(session).seq)
+            for _ in range(2):
+                here = texts(scene.folder)
+                place = data.draw(st.integers(0, len(writes)))
+                done = await scene.engine.history.rewind(session, await scene.engine.history.plan(session, seqs[place]))
+                assert texts(scene.folder) == states[place] and not done.left
+                if done.files and data.draw(st.booleans()):
+                    await undo(scene, session)
+                    assert texts(scene.folder) == here
+            entries = [entry async for entry in scene.engine.entries(session)]
+            assert last_rewind(entries) is None or isinstance(last_rewind(entries).event, FilesRewound)  # type: ignore[union-attr]
+
+    asyncio.run(main())

@@ -1,0 +1,99 @@
+"""Files found by name: what is ignored, what is hostile, what is too much."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from core.tools.globs import matches, parts_of
+from core.tools.ignored import is_ignored, read_patterns
+from core.tools.walk import Walk
+from tests.core.tools.calls import call, put
+
+
+def found(folder: Path, pattern: str, path: str = ".") -> list[str]:
+    return call(folder, "find", pattern=pattern, path=path).output.splitlines()
+
+
+def test_names_and_paths(tmp_path: Path) -> None:
+    for name in ("a.py", "src/b.py", "src/deep/c.py", "src/deep/c.txt", ".git/config", ".hidden"):
+        put(tmp_path, name, "")
+    assert found(tmp_path, "*.py") == ["a.py", "src/b.py", "src/deep/c.py"]
+    assert found(tmp_path, "src/*.py") == ["src/b.py"]
+    assert found(tmp_path, "src/**/*.py") == ["src/b.py", "src/deep/c.py"]
+    assert found(tmp_path, "./a.py") == ["a.py"]
+    assert found(tmp_path, "*.py", "src/deep") == ["src/deep/c.py"]
+    assert found(tmp_path, "**") == [".hidden", "a.py", "src/b.py", "src/deep/c.py", "src/deep/c.txt"]
+    assert found(tmp_path, "no*") == ["[nothing found]"]
+
+
+def test_what_gitignore_names_is_left_out(tmp_path: Path) -> None:
+    for name in (
+        "a.log",
+        "keep.log",
+        "build/x.py",
+        "src/build",
+        "src/a.log",
+        "src/keep.me",
+        "top",
+        "src/top",
+        "src/n/q",
+    ):
+        put(tmp_path, name, "")
+    put(tmp_path, ".gitignore", "# logs\n*.log\n!keep.log\nbuild/\n/top\nsrc/*/q\n")
+    put(tmp_path, "src/.gitignore", "*.me\n!a.log\n")
+    assert found(tmp_path, "**") == [
+        ".gitignore", "keep.log", "src/.gitignore", "src/a.log", "src/build", "src/top",
+    ]  # fmt: skip
+
+
+def test_links_pipes_and_bad_names(tmp_path: Path) -> None:
+    put(tmp_path, "outer/secret.py", "")
+    folder = tmp_path / "inner"
+    put(folder, "a\nb.py", "")
+    put(folder, "\u202egpj.py", "")
+    (folder / os.fsdecode(b"bad\xff.py")).touch()
+    (folder / "link").symlink_to(tmp_path / "outer")
+    (folder / "loop").symlink_to(folder)
+    os.mkfifo(folder / "pipe.py")
+    os.mkfifo(folder / ".gitignore")
+    assert found(folder, "*.py") == ["a\\nb.py", "bad\\udcff.py", "\\u202egpj.py"]
+    assert call(folder, "find", pattern="*.py", path="link").failed
+    assert call(folder, "find", pattern="*.py", path="..").failed
+    assert call(folder, "find", pattern="*.py", path="/etc").failed
+    assert call(folder, "find", pattern="").failed and call(folder, "find", pattern="x" * 2_000).failed
+
+
+def test_there_is_an_end_to_it(tmp_path: Path) -> None:
+    for number in range(600):
+        put(tmp_path, f"{number:03}.txt", "")
+    lines = found(tmp_path, "*.txt")
+    assert len(lines) == 501 and lines[-1] == "[100 more]"
+    walk = Walk(tmp_path, _left=100)
+    assert len(list(walk.files())) <= 100 and walk.cut
+    deep = tmp_path / "/".join(["d"] * 70)
+    deep.mkdir(parents=True)
+    (deep / "x").touch()
+    assert any("deeper" in line for line in found(tmp_path, "x"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "fits"),
+    [
+        ("**/a/**/b", "x/a/y/z/b", True),
+        ("**/a/**/b", "a/b", True),
+        ("**/a/**/b", "a/c", False),
+        ("a/**", "a/b/c", True),
+        ("[ab]?.txt", "b1.txt", True),
+        ("a/*/c", "a/b/b/c", False),
+    ],
+)
+def test_patterns(pattern: str, path: str, fits: bool) -> None:
+    assert matches(parts_of(pattern), path.split("/")) is fits
+
+
+def test_no_pattern_takes_long() -> None:
+    nasty = "a*" * 200 + "b"
+    assert not matches((nasty,), ("a" * 250,))
+    assert not matches(("**", "a") * 200, ("a",) * 150 + ("b",))
+    assert not is_ignored(("a" * 250,), False, [read_patterns(f"{nasty}\n" * 50, ())])

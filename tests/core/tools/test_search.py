@@ -1,0 +1,94 @@
+"""Searching: the same with and without ripgrep, and no pattern can hang it."""
+
+import asyncio
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+import core.tools.search as search_module
+from core.domain.problems import Problem
+from core.tools.search import Search, search
+from tests.core.tools.calls import call, put
+
+RIPGREP = shutil.which("rg")
+needs_ripgrep = pytest.mark.skipif(RIPGREP is None, reason="ripgrep is not installed here")
+ENGINES = [pytest.param(None, id="ours"), pytest.param(RIPGREP, id="ripgrep", marks=needs_ripgrep)]
+
+
+def look(folder: Path, pattern: str, engine: str | None, path: str = ".", glob: str = "") -> list[str]:
+    return asyncio.run(search(Search(pattern, path, glob), folder, engine)).output.splitlines()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_lines_with_their_numbers(tmp_path: Path, engine: str | None) -> None:
+    put(tmp_path, "b.py", "import os\n\nx = 1\nimport sys\n")
+    put(tmp_path, "a/c.txt", b"Import\r\nimport re\r\n")
+    put(tmp_path, ".git/x", "import me\n")
+    put(tmp_path, "built.py", "import not\n")
+    put(tmp_path, ".gitignore", "built.py\n")
+    assert look(tmp_path, "^import", engine) == ["a/c.txt:2: import re", "b.py:1: import os", "b.py:4: import sys"]
+    assert look(tmp_path, "^import", engine, glob="*.py") == ["b.py:1: import os", "b.py:4: import sys"]
+    assert look(tmp_path, "(?i)^import$", engine, path="a") == ["a/c.txt:1: Import"]
+    assert look(tmp_path, "sys", engine, path="b.py") == ["b.py:4: import sys"]
+    assert look(tmp_path, "nowhere", engine) == ["[nothing found]"]
+    assert look(tmp_path, "1\\s+import", engine) == ["[nothing found]"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_files_with_keys_are_not_searched(tmp_path: Path, engine: str | None) -> None:
+    for name in (".env", ".ENV", "sub/id_rsa", ".aws/credentials", "server.pem"):
+        put(tmp_path, name, "canary\n")
+    put(tmp_path, ".env.example", "canary\n")
+    assert look(tmp_path, "canary", engine) == [".env.example:1: canary"]
+    assert look(tmp_path, "canary", engine, path=".env") == ["[nothing found]"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_hostile_files(tmp_path: Path, engine: str | None) -> None:
+    put(tmp_path, "outside.txt", "needle\n")
+    folder = tmp_path / "inner"
+    put(folder, "binary", b"needle\0needle\n")
+    put(folder, "a:1: b\nc.txt", "needle\n")
+    put(folder, "-rf", "needle\n")
+    put(folder, "long", "x" * 100_000 + "needle" + "\n")
+    put(folder, "latin", b"\xff needle\n")
+    (folder / os.fsdecode(b"\xff")).write_text("needle\n")
+    (folder / "link").symlink_to(tmp_path / "outside.txt")
+    os.mkfifo(folder / "pipe")
+    lines = look(folder, "needle", engine)
+    assert [line[:20] for line in lines if line.startswith(("-rf", "latin"))] == [
+        "-rf:1: needle",
+        "latin:1: \ufffd needle",
+    ]
+    assert sum(line.startswith("\\udcff:1:") for line in lines) == 1
+    assert any(line.startswith("long:1: ") and len(line) < 500 for line in lines)
+    assert not any("outside" in line or line.startswith(("link", "pipe", "binary")) for line in lines)
+    with pytest.raises(Problem):
+        look(folder, "needle", engine, path="../outside.txt")
+    with pytest.raises(Problem):
+        look(folder, "needle", engine, path="link")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_there_is_an_end_to_it(tmp_path: Path, engine: str | None) -> None:
+    for number in range(300):
+        put(tmp_path, f"{number:03}.txt", "needle\n" * 10)
+    lines = look(tmp_path, "needle", engine)
+    assert len(lines) == 201 and lines[0] == "000.txt:1: needle" and "only the first 200" in lines[-1]
+
+
+def test_a_pattern_that_would_run_for_ever_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_module, "SECONDS", 0.5)
+    put(tmp_path, "a.txt", "a" * 40 + "!\n")
+    began = time.monotonic()
+    lines = look(tmp_path, "^(a+)+$", None)
+    assert time.monotonic() - began < 5 and "stopped after 0.5 s" in lines[-1]
+
+
+def test_what_is_no_pattern_is_said(tmp_path: Path) -> None:
+    done = call(tmp_path, "search", pattern="(")
+    assert done.failed and "no regular expression" in done.output
+    assert call(tmp_path, "search", pattern="x", path="nowhere").failed
