@@ -56,6 +56,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "find": ("Looking for", "Looked for"),
         "search": ("Searching", "Searched"),
         "command": ("Running", "Ran"),
+        "fetch": ("Fetching", "Fetched"),
         "todo": ("Planning", "Planned"),
         "decision": ("Deciding", "Decided"),
         "problem": ("Reporting", "Reported"),

@@ -1,33 +1,33 @@
-"""The files that edits and differences change: looked at and put back in one place."""
+"""The files that edits and differences change: looked at and written through the broker of the folder."""
 
 from pathlib import Path
 
-from core.tools.read import LIMIT, load
-from core.tools.write import replace_file
-from core.workspace.paths import inside
+from core.workspace.broker import Broker
 
-__all__ = ["LIMIT", "exists", "look", "put", "same_file"]
+LIMIT = 8 << 20
 
 
 def exists(workspace: Path, name: str) -> bool:
-    return inside(workspace, name).exists()
+    with Broker(workspace) as broker:
+        return broker.look(name) is not None
 
 
 def look(workspace: Path, name: str) -> bytes:
     """The contents of an ordinary file of a sane size."""
-    return load(inside(workspace, name), name)
+    with Broker(workspace) as broker:
+        return broker.read(name, LIMIT)
 
 
 def put(workspace: Path, name: str, body: bytes | None) -> None:
     """Give a file these contents, whole; None removes it. Folders on the way are made."""
-    path = inside(workspace, name)
-    if body is None:
-        path.unlink()
-    else:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, body)
+    with Broker(workspace) as broker:
+        if body is None:
+            broker.remove(name)
+        else:
+            broker.write(name, body)
 
 
 def same_file(workspace: Path, names: list[str]) -> bool:
     """Do two of the names mean one file?"""
-    return len({inside(workspace, name) for name in names}) < len(names)
+    with Broker(workspace) as broker:
+        return len({broker.real(name) for name in names}) < len(names)

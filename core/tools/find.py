@@ -1,6 +1,7 @@
 """Find files by their names."""
 
 import asyncio
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +12,7 @@ from core.domain.problems import Problem
 from core.tools.globs import LONGEST, matches, parts_of
 from core.tools.tool import Result, Tool
 from core.tools.walk import Walk, shown
-from core.workspace.paths import inside
+from core.workspace.broker import Broker
 
 MOST = 500
 
@@ -44,11 +45,13 @@ def _find(parameters: Find, workspace: Path) -> Result:
 
 
 def folder_of(name: str, workspace: Path) -> tuple[str, ...]:
-    """The parts of a folder's path inside the workspace."""
-    path = inside(workspace, name)
-    if not path.is_dir():
+    """The parts of a folder's path inside the workspace, links resolved."""
+    with Broker(workspace) as broker:
+        real = broker.real(name)
+        found = broker.look(real)
+    if found is None or not stat.S_ISDIR(found.st_mode):
         raise Problem(f"There is no folder {name}.", "", "Name a folder that exists.")
-    return path.relative_to(workspace.resolve()).parts
+    return tuple(part for part in real.split("/") if part not in ("", "."))
 
 
 FIND = Tool(

@@ -1,18 +1,14 @@
 """Read a text file, whole or some lines of it."""
 
 import asyncio
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from annotated_types import Ge
 
-from core.domain.problems import Problem
 from core.tools.tool import Result, Tool
-from core.workspace.paths import inside
-
-LIMIT = 8 << 20
+from core.workspace.broker import Broker
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,24 +18,13 @@ class Read:
     end: Annotated[int, Ge(0)] = 0
 
 
-def load(path: Path, name: str) -> bytes:
-    """The contents of an ordinary file of a sane size."""
-    if not path.exists():
-        raise Problem(f"There is no file {name}.", "", "Look at the folder, then name one that exists.")
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
-        raise Problem(f"{name} is no ordinary file.", "", "Name a file.")
-    if found.st_size > LIMIT:
-        raise Problem(f"{name} is too large to read.", f"It has {found.st_size:,} bytes; {LIMIT:,} can be read.")
-    return path.read_bytes()
-
-
 async def run(parameters: Read, workspace: Path) -> Result:
     return await asyncio.to_thread(_read, parameters, workspace)
 
 
 def _read(parameters: Read, workspace: Path) -> Result:
-    body = load(inside(workspace, parameters.path), parameters.path)
+    with Broker(workspace) as broker:
+        body = broker.read(parameters.path)
     if b"\0" in body[:8192]:
         return Result(f"{parameters.path} is no text file ({len(body):,} bytes).", failed=True)
     text = body.decode("utf-8", "replace")

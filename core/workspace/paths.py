@@ -1,22 +1,9 @@
-"""Paths an agent names, kept inside its folder."""
+"""Folders an agent may work in, and how the names it gives are read."""
 
+import os
 from pathlib import Path
 
 from core.domain.problems import Problem
-
-
-def inside(folder: Path, name: str) -> Path:
-    """The real path `name` means in `folder`; refused when it leads outside, also through a link."""
-    if not name or "\0" in name:
-        raise Problem("That is no path.", f"{name!r} was given.", "Name a file inside the folder.")
-    root = folder.resolve()
-    try:
-        path = (root / name).resolve()
-    except (OSError, RuntimeError) as error:  # links that go round in circles
-        raise Problem(f"{name} leads nowhere.", f"{error}.", "Name a file inside the folder.") from error
-    if not path.is_relative_to(root):
-        raise Problem(f"{name} is outside the folder.", "", "Name a file inside the folder.")
-    return path
 
 
 def workspace(folder: Path) -> Path:
@@ -25,3 +12,31 @@ def workspace(folder: Path) -> Path:
     if not path.is_dir():
         raise Problem(f"There is no folder {path}.", "", "Name a folder that exists with -C.")
     return path
+
+
+def outside(name: str) -> Problem:
+    """The same words whether or not anything is there."""
+    return Problem(f"{shown(name)} is outside the folder.", "", "Name a file inside the folder.")
+
+
+def shown(name: str) -> str:
+    """A name in a sentence: what cannot be printed is spelled out."""
+    return name if name.isprintable() else repr(name)
+
+
+def relative(name: str, folder: Path) -> str:
+    """The name as seen from the folder. Only its spelling is looked at here: the broker decides what it leads to."""
+    try:
+        raw = os.fsencode(name)
+    except UnicodeEncodeError:
+        raw = b"\0"
+    if not name or b"\0" in raw:
+        raise Problem("That is no path.", f"{name!r} was given.", "Name a file inside the folder.")
+    if name == "~" or name.startswith("~/"):
+        raise outside(name)
+    if not Path(name).is_absolute():
+        return name
+    for root in (folder, Path(os.path.realpath(folder))):
+        if Path(name).is_relative_to(root):
+            return str(Path(name).relative_to(root))
+    raise outside(name)

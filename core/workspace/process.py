@@ -1,25 +1,25 @@
-"""Run a command in a folder: its output kept head and tail, everything it started killed at the end."""
+"""Follow a command: its output as it comes, kept head and tail; its limits; its end, and that of all it left."""
 
 import asyncio
+import contextlib
 import os
-import signal
 import subprocess
-import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from secrets import token_hex
 from typing import IO
 
 from core.domain.problems import Problem
+from core.workspace import usage
+from core.workspace.launch import Launch, Limits
 
 KEEP = 262_144  # bytes kept of the start, and of the end
-FLOOD = 67_108_864  # a command that prints more is stopped
-GRACE_S = 0.2  # for the last output, when a process that left the group still holds the pipe
-PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "USER", "SHELL", "SYSTEMROOT")
+GRACE_S = 0.2  # for the last output, when a process that left us still holds the pipe
+LOOK_S = 0.2  # between two looks at what a command uses
 MARK = "JOURNEYMAN_CALL"
-# A watcher in the command's group waits for the end of a pipe that we hold: when we are killed, the group dies too.
-GUARD = 'exec 3<&0 0</dev/null; (read -r _ <&3; kill -9 0) >/dev/null 2>&1 & exec 3<&-; exec /bin/sh -c "$0"'
+
+Hear = Callable[[bytes], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,139 +29,181 @@ class Finished:
     ended: str = ""  # why it was ended, where it did not end by itself
 
 
-async def run_command(command: str, folder: Path, timeout_s: float) -> Finished:
-    """Run in a shell, in a session of its own. Cancelling kills what it started at once."""
-    started = _start(command, folder)
-    try:
-        return await _follow(started, timeout_s)
-    finally:
-        os.close(started.life)
-        started.output.close()
+async def begin(launch: Launch, limits: Limits, hear: Hear | None = None) -> "Running":
+    """Start a command and follow it. Whoever does must wait for its end, or end it."""
+    running = Running(launch, limits, hear)
+    await running.listen()
+    return running
 
 
-@dataclass(frozen=True, slots=True)
-class _Started:
-    """`output` is what it prints into; while `life` is open the group lives."""
+class Running(asyncio.Protocol):
+    """A command, from its start."""
 
-    process: "subprocess.Popen[bytes]"
-    output: IO[bytes]
-    life: int
-    mark: str
+    def __init__(self, launch: Launch, limits: Limits, hear: Hear | None = None) -> None:
+        """Without a pause, so that no stop can fall between the start of a process and the knowing of its number."""
+        self._loop = asyncio.get_running_loop()
+        self._launch, self._limits, self._hear = launch, limits, hear
+        self._kept = Kept()
+        self._why = ""
+        self._over = False  # the process has ended
+        self._dry = False  # so has its output
+        self._done: asyncio.Future[Finished] = self._loop.create_future()
+        self._timers: list[asyncio.TimerHandle] = []
+        self._transport: asyncio.BaseTransport | None = None
+        self._mark = token_hex(8)
+        self._process, self._output, self._life = _start(launch, self._mark)
+        self._watch_exit()
+        self._later(limits.time_s, self.kill, f"stopped after {limits.time_s:g} s")
+        self._later(LOOK_S / 4, self._look)
 
-    def kill(self) -> None:
-        kill_group(self.process.pid)
-        end_marked(self.mark)
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def finished(self) -> Finished | None:
+        """How it ended; None while it runs."""
+        return self._done.result() if self._done.done() and not self._done.cancelled() else None
+
+    def output(self) -> str:
+        """What it printed so far."""
+        return self._kept.text()
+
+    def kill(self, why: str = "stopped") -> None:
+        """End it and all it started, at once; `wait` tells how it was."""
+        if not self._over:
+            self._why = self._why or why
+            self._end_all()
+
+    async def wait(self) -> Finished:
+        """Until it and its output have ended. A wait that is cut leaves the command as it is."""
+        return await asyncio.shield(self._done)
+
+    async def until_end(self) -> Finished:
+        """The same; but a wait that is cut kills the command, and ends only when nothing of it is left."""
+        try:
+            return await self.wait()
+        except asyncio.CancelledError:
+            await self.end()
+            raise
+
+    async def end(self) -> None:
+        """Kill it and wait until nothing of it is left, whatever comes."""
+        self.kill()
+        while not self._done.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait({self._done})
+
+    async def listen(self) -> None:
+        """Hear its output from now on."""
+        try:
+            self._transport, _ = await self._loop.connect_read_pipe(lambda: self, self._output)
+        except BaseException:
+            self._dry = True
+            await self.end()
+            raise
+        if self._done.done():
+            self._transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        self._kept.add(data)
+        if self._hear:
+            self._hear(data)
+        if self._kept.size > self._limits.output:
+            self.kill(f"stopped after {self._limits.output / (1 << 20):g} MB of output")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._dry = True
+        if self._over:
+            self._finish()
+
+    def _later(self, delay: float, act: Callable[..., None], *given: object) -> None:
+        self._timers.append(self._loop.call_later(delay, act, *given))
+
+    def _look(self) -> None:
+        """Stop what uses too much. Root is not held by the limit on processes, so they are counted too."""
+        if self._over:
+            return
+        processes, memory = usage.used(self.pid)
+        if memory > self._limits.memory:
+            self.kill(f"stopped at {memory >> 20:,} MB of memory, {self._limits.memory >> 20:,} MB are allowed")
+        elif processes > self._limits.processes + 2:
+            self.kill(f"stopped at {processes:,} processes, {self._limits.processes:,} are allowed")
+        else:
+            self._later(LOOK_S, self._look)
+
+    def _watch_exit(self) -> None:
+        def wait() -> None:
+            # Not yet collected: until we have killed what is left, its number cannot become another's.
+            if hasattr(os, "waitid"):
+                os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+            else:
+                self._process.wait()
+            if self._launch.told >= 0:
+                usage.await_namespace(self._launch.told)
+            with contextlib.suppress(RuntimeError):  # the loop has gone first
+                self._loop.call_soon_threadsafe(self._exited)
+
+        threading.Thread(target=wait, name=f"command {self._process.pid}", daemon=True).start()
+
+    def _exited(self) -> None:
+        self._end_all()
+        self._process.wait()
+        self._over = True
+        for timer in self._timers:
+            timer.cancel()
+        os.close(self._life)
+        if self._dry:
+            self._finish()
+        else:
+            self._later(GRACE_S, self._finish)
+
+    def _end_all(self) -> None:
+        if self._launch.ending == "namespace":
+            usage.end(self._process.pid)  # its namespace dies with it
+            return
+        if self._launch.ending == "group":
+            usage.end_group(self._process.pid)  # first, so that no shell tells of the death of its children
+        usage.end_tree(self._process.pid)
+        usage.end_group(self._process.pid)
+        usage.end_marked(f"{MARK}={self._mark}".encode())
+
+    def _finish(self) -> None:
+        if self._done.done():
+            return
+        for timer in self._timers:
+            timer.cancel()
+        if self._transport is None:
+            self._output.close()
+        else:
+            self._transport.close()
+        self._done.set_result(Finished(self._kept.text(), self._process.returncode, self._why))
 
 
-def _start(command: str, folder: Path) -> _Started:
-    """Without a pause, so that no stop can fall between the start of a process and the knowing of its number."""
+def _start(launch: Launch, mark: str) -> "tuple[subprocess.Popen[bytes], IO[bytes], int]":
+    """The process, what it prints into, and the pipe that holds it alive."""
     # Pipes of ours: asyncio's own would make waiting last as long as any child that holds one.
     output, theirs = os.pipe()
     watched, life = os.pipe()
-    mark = token_hex(8)
     try:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", GUARD, command],
-            cwd=folder,
-            stdin=watched,
+            launch.words,
+            cwd=launch.folder,
+            stdin=watched if launch.guarded else subprocess.DEVNULL,
             stdout=theirs,
             stderr=subprocess.STDOUT,
-            env=clean_environment() | {MARK: mark},
+            env={**launch.environment, MARK: mark},
             start_new_session=True,
+            pass_fds=launch.descriptors,
         )
     except OSError as error:
-        os.close(output)
-        os.close(life)
+        for descriptor in (output, life, *([launch.told] if launch.told >= 0 else [])):
+            os.close(descriptor)
         raise Problem("The command cannot be started.", f"{error}.", "Check that the folder is still there.") from error
     finally:
-        os.close(theirs)
-        os.close(watched)
-    return _Started(process, os.fdopen(output, "rb"), life, mark)
-
-
-async def _follow(started: _Started, timeout_s: float) -> Finished:
-    reader = asyncio.StreamReader()
-    kept = Kept()
-    ended = ""
-    exited = _exit_of(started.process)
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            reading = tasks.create_task(_read(started, reader, kept))
-            done, _ = await asyncio.wait({exited}, timeout=timeout_s)
-            if not done:
-                ended = f"stopped after {timeout_s:g} s"
-            started.kill()  # before the number of the group can be another's: its watcher lives until now
-            await asyncio.wait({exited})
-            await asyncio.wait({reading}, timeout=GRACE_S)
-            reading.cancel()
-    finally:
-        if not exited.done():
-            started.kill()
-            await asyncio.wait({exited})
-    if kept.size > FLOOD:
-        ended = f"stopped after {FLOOD >> 20} MB of output"
-    return Finished(kept.text(), started.process.returncode, ended)
-
-
-def _exit_of(process: "subprocess.Popen[bytes]") -> asyncio.Future[None]:
-    """Done when the process has ended."""
-    loop = asyncio.get_running_loop()
-    exited: asyncio.Future[None] = loop.create_future()
-
-    def wait() -> None:
-        process.wait()
-        loop.call_soon_threadsafe(exited.set_result, None)
-
-    threading.Thread(target=wait, name=f"command {process.pid}", daemon=True).start()
-    return exited
-
-
-async def _read(started: _Started, reader: asyncio.StreamReader, kept: "Kept") -> None:
-    loop = asyncio.get_running_loop()
-    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), started.output)
-    try:
-        while piece := await reader.read(65_536):
-            kept.add(piece)
-            if kept.size > FLOOD:
-                kill_group(started.process.pid)
-    finally:
-        transport.close()
-
-
-def clean_environment() -> dict[str, str]:
-    """What a command may know of ours: no keys, no settings."""
-    return {name: os.environ[name] for name in PASSED if name in os.environ} | {"TERM": "dumb"}
-
-
-def kill_group(pid: int) -> None:
-    """End every process of the group; the group may be gone already."""
-    try:
-        os.killpg(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
-
-
-def end_marked(mark: str) -> None:
-    """End what left the group: every process that still carries the mark of this command in its environment."""
-    if not sys.platform.startswith("linux"):
-        return
-    needle = f"{MARK}={mark}".encode()
-    for _ in range(3):  # one that is just being made is found the next time
-        found = [int(place.name) for place in Path("/proc").iterdir() if place.name.isdigit() and _holds(place, needle)]
-        for pid in found:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                continue
-        if not found:
-            return
-
-
-def _holds(process: Path, needle: bytes) -> bool:
-    try:
-        return process.stat().st_uid == os.getuid() and needle in (process / "environ").read_bytes()
-    except OSError:
-        return False  # gone, or not ours
+        for descriptor in (theirs, watched, *launch.descriptors):
+            os.close(descriptor)
+    return process, os.fdopen(output, "rb"), life
 
 
 class Kept:

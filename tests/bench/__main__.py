@@ -7,6 +7,7 @@ from dataclasses import asdict
 from tests.bench.bench import Bench, Figure
 from tests.bench.kill import kills
 from tests.bench.loop import rounds
+from tests.bench.sandbox import commands, looks
 from tests.bench.stop import stops
 from tests.bench.wire import chunks
 
@@ -15,6 +16,8 @@ BENCHES = (
     Bench("stop", "how long a stop takes, at random moments of a run", stops),
     Bench("kill", "kill -9 at random moments and at every 7th write of a run", kills),
     Bench("wire", "our own cost of a streamed chunk, against bare httpx that splits lines and reads JSON", chunks),
+    Bench("sandbox", "what the walls add to a command, side by side with a plain one", commands),
+    Bench("scan", "looking at a folder of 100,000 files, before and after a command", looks),
 )
 
 

@@ -71,11 +71,13 @@ def test_an_older_file_is_copied_first_and_a_new_one_is_not(tmp_path: Path, monk
     assert not (tmp_path / "backups").exists()
     before = dump(path)
     real = migrate_module.changes()
-    second = (2, lambda db: db.execute("ALTER TABLE session ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0"))
-    monkeypatch.setattr(migrate_module, "changes", lambda folder=None: [*real, second])
+    new = len(real) + 1
+    change = (new, lambda db: db.execute("ALTER TABLE session ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0"))
+    monkeypatch.setattr(migrate_module, "changes", lambda folder=None: [*real, change])
     Database(path).close()
     (made,) = (tmp_path / "backups").iterdir()
-    assert made.name.endswith("-before-v0002.db") and verify(made).good and verify(made).health.version == 1
+    assert made.name.endswith(f"-before-v{new:04}.db") and verify(made).good
+    assert verify(made).health.version == len(real)
     assert dump(made) == before
     assert dump(path)["session"][0] == (*before["session"][0], 0)
     Database(path).close()

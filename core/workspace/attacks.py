@@ -1,0 +1,125 @@
+"""Started inside a sandbox, with nothing of ours loaded: tries eight ways out and tells which of them were open."""
+
+import ctypes
+import json
+import os
+import platform
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+_NEW_USER = 0x10000000
+_CLONE = {"x86_64": 56, "aarch64": 220}
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def read_outside(order: dict[str, str]) -> bool:
+    return order["canary"] in Path(order["outside"], "canary").read_text()
+
+
+def write_outside(order: dict[str, str]) -> bool:
+    Path(order["outside"], "mine").write_text("mine")
+    return True
+
+
+def connect(order: dict[str, str]) -> bool:
+    with socket.create_connection(("127.0.0.1", int(order["port"])), 2):
+        return True
+
+
+def unix_socket(order: dict[str, str]) -> bool:
+    with socket.socket(socket.AF_UNIX) as way:
+        way.connect(f"{order['outside']}/socket")
+        return True
+
+
+def environment(order: dict[str, str]) -> bool:
+    """Of any process to be seen, and of the first one, which is the launcher's own."""
+    for place in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            body = place.read_bytes()
+        except OSError:
+            continue
+        names = {line.split(b"=")[0].decode(errors="replace") for line in body.split(b"\0") if line}
+        if order["canary"].encode() in body or (place.parent.name == "1" and names - set(order["names"].split())):
+            return True
+    return False
+
+
+def namespace(order: dict[str, str]) -> bool:
+    """Root inside a namespace of one's own reaches parts of the kernel that are full of holes."""
+    del order
+    for attempt in (lambda: libc.unshare(_NEW_USER), _clone):
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if attempt() >= 0 else 1)
+        if os.waitpid(child, 0)[1] == 0:
+            return True
+    return False
+
+
+def _clone() -> int:
+    none = ctypes.c_long(0)
+    number = ctypes.c_long(_CLONE[platform.machine()])
+    found = int(libc.syscall(number, ctypes.c_long(_NEW_USER | signal.SIGCHLD), none, none, none, none))
+    if found == 0:
+        os._exit(0)
+    return found
+
+
+def protected(order: dict[str, str]) -> bool:
+    """Straight, and by way of a new folder under the old name."""
+    git = Path(order["folder"], ".git")
+    for attempt in (lambda: (git / "hooks" / "mine").write_text("mine"), lambda: git.rename(git.with_name("old"))):
+        try:
+            attempt()
+        except OSError:
+            continue
+        return True
+    return False
+
+
+def daemon(order: dict[str, str]) -> bool:
+    """Leave a process behind; whether it lives on is seen from outside, by the lock it holds."""
+    import fcntl
+
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        nothing = os.open("/dev/null", os.O_RDWR)
+        for descriptor in range(3):  # whoever waits for our output shall not wait for this one
+            os.dup2(nothing, descriptor)
+        with Path(order["folder"], "lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            Path(order["folder"], "locked").touch()
+            signal.alarm(10)
+            signal.pause()
+    until = time.monotonic() + 5
+    while not Path(order["folder"], "locked").exists() and time.monotonic() < until:
+        os.sched_yield()
+    return False
+
+
+ATTACKS: tuple[Callable[[dict[str, str]], bool], ...] = (
+    *(read_outside, write_outside, connect, unix_socket, environment, namespace, protected, daemon),
+)
+
+
+def main(order: dict[str, str]) -> None:
+    """Print what was open, as JSON, in one line."""
+    found = []
+    for attack in ATTACKS:
+        try:
+            if attack(order):
+                found.append(attack.__name__)
+        except OSError:
+            continue
+    os.write(1, f"{json.dumps(found)}\n".encode())
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

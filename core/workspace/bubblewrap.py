@@ -1,0 +1,166 @@
+"""Confine commands on Linux by bubblewrap: a view of the machine made for one command, and a filter of system calls."""
+
+import contextlib
+import functools
+import os
+import platform
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from core.domain.problems import Problem
+from core.workspace import seccomp, toolchains
+from core.workspace.guarded import PROTECTED, PROTECTED_IN_GIT, is_hidden
+from core.workspace.launch import Asked, Launch, Level, clean_environment, limited
+
+RELAY = Path(__file__).with_name("relay.py")
+PORT = 3128
+WALLS = (
+    *("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
+    *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
+)
+MANY = 200  # places with walls of their own in one folder; each is a mount
+
+
+class Bubblewrap:
+    """Makes the words for one command after the other. `weaken` is for the proof that a weak profile is noticed."""
+
+    name = "bubblewrap"
+    level: Level = "verified"
+
+    def __init__(
+        self, readable: Sequence[Path] | None = None, weaken: Callable[[list[str]], list[str]] | None = None
+    ) -> None:
+        self._program = shutil.which("bwrap") or ""
+        self._machine = platform.machine()
+        self._readable = tuple(toolchains.python_parts() if readable is None else readable)
+        self._weaken = weaken
+        self._walls = [*WALLS, *(["--disable-userns"] if _version(self._program) >= (0, 8) else [])]
+        self._filter = seccomp.program(self._machine) if self._machine in seccomp.MACHINES else b""
+        self._scratch = tempfile.TemporaryDirectory(prefix="journeyman-", ignore_cleanup_errors=True)
+        self._nothing = Path(self._scratch.name) / "nothing"
+        self._nothing.touch(mode=0o000)
+        self._home = toolchains.home()
+
+    def close(self) -> None:
+        self._scratch.cleanup()
+
+    @property
+    def possible(self) -> bool:
+        """Whether there is a bubblewrap, and a filter for this machine."""
+        return bool(self._program and self._filter)
+
+    @property
+    def profile(self) -> str:
+        here = Asked("true", Path("/nowhere"))
+        words = [*self._walls, *self._system(here), *map(str, self._readable), self._filter.hex()]
+        return "\n".join([*map(str, _version(self._program)), *(self._weaken(words) if self._weaken else words)])
+
+    def prepare(self, asked: Asked) -> Launch:
+        folder = Path(os.path.realpath(asked.folder))
+        if self._home and self._home.resolve().is_relative_to(folder):
+            what = f"No command can run in {folder}."
+            raise Problem(
+                what, "All of your home lies in it, and would be open to the command.", "Work in a folder of it."
+            )
+        command, more = limited(asked.command, asked.limits), clean_environment()
+        words = [*self._walls, *self._system(asked), *self._of_home(asked), *self._folder(asked, folder)]
+        if asked.permit.proxy:
+            words += ["--ro-bind", str(asked.permit.proxy.parent), "/run/journeyman", *_read_only([RELAY])]
+            command = (
+                toolchains.python(),
+                "-IS",
+                str(RELAY),
+                f"/run/journeyman/{asked.permit.proxy.name}",
+                str(PORT),
+                *command,
+            )
+            more |= proxies(PORT)
+        words += ["--chdir", str(folder)]
+        if self._weaken:
+            words = self._weaken(words)
+        reading, writing = os.pipe()
+        os.write(writing, self._filter)
+        os.close(writing)
+        told, telling = os.pipe()
+        words = [self._program, *words, "--seccomp", str(reading), "--info-fd", str(telling), "--", *command]
+        home = {"HOME": str(self._home or "/tmp"), "TMPDIR": "/tmp"}
+        return Launch(tuple(words), more | home, Path("/"), "namespace", (reading, telling), told=told)
+
+    def _system(self, asked: Asked) -> Iterator[str]:
+        yield from _read_only(map(Path, toolchains.SYSTEM))
+        for place in map(Path, toolchains.MERGED):
+            if place.is_symlink():
+                yield from ("--symlink", os.readlink(place), str(place))  # noqa: PTH115 - the spelling is kept
+            elif place.is_dir():
+                yield from ("--ro-bind", str(place), str(place))
+        yield from _read_only(Path("/etc") / name for name in toolchains.ETC)
+        size = ("--size", str(asked.limits.scratch), "--tmpfs")
+        yield from ("--proc", "/proc", "--dev", "/dev", *size, "/tmp", *size, "/var/tmp", "--dir", "/run")
+        yield from _read_only(self._readable)
+
+    def _of_home(self, asked: Asked) -> Iterator[str]:
+        if self._home is None:
+            return
+        yield from ("--size", str(asked.limits.scratch), "--tmpfs", str(self._home))
+        yield from _read_only(self._home / name for name in toolchains.HOME)
+        settings = Path(self._scratch.name) / "gitconfig"
+        if not settings.exists():
+            settings.write_text(toolchains.git_settings(self._home), encoding="utf-8")
+        yield from ("--ro-bind", str(settings), str(self._home / ".gitconfig"))
+        yield from _read_only(self._readable)  # they may lie in the home that was just covered
+
+    def _folder(self, asked: Asked, folder: Path) -> Iterator[str]:
+        """The workspace, what is protected in it read-only, what is secret not at all."""
+        yield from ("--bind", str(folder), str(folder))
+        if pair := toolchains.git_folder_of(folder):
+            yield from _git_walls(pair[1])
+        allowed = set(asked.permit.protected)
+        found = [name for name in (*PROTECTED, *asked.protected) if os.path.lexists(folder / name)]
+        for name in list(dict.fromkeys(found))[:MANY]:
+            place = folder / name
+            if place.is_symlink():
+                if Path(name).name == ".git":
+                    what, do = f"{name} is a link.", "Open the folder it leads to instead."
+                    raise Problem(what, "A command could not be kept from turning it round.", do)
+                continue
+            if name in allowed:
+                continue
+            yield from _git_walls(place) if Path(name).name == ".git" and place.is_dir() else _read_only([place])
+        if not asked.permit.secrets:
+            found = [name for name in (".env", ".npmrc", ".netrc", *asked.hidden) if is_hidden(name)]
+            for name in list(dict.fromkeys(found))[:MANY]:
+                if (folder / name).is_file() and not (folder / name).is_symlink():
+                    yield from ("--ro-bind", str(self._nothing), str(folder / name))
+
+
+def proxies(port: int) -> dict[str, str]:
+    """Where programs look for the way out."""
+    way = f"http://127.0.0.1:{port}"
+    here = {"no_proxy": "localhost,127.0.0.1,::1", "NO_PROXY": "localhost,127.0.0.1,::1"}
+    return here | dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY"), way)
+
+
+def _git_walls(place: Path) -> Iterator[str]:
+    """A git folder that can be worked in. It is a mount itself, or else it could be moved away and made anew."""
+    yield from ("--bind", str(place), str(place))
+    yield from _read_only(place / name for name in PROTECTED_IN_GIT)
+
+
+def _read_only(places: "Sequence[Path] | Iterator[Path] | map[Path]") -> Iterator[str]:
+    for place in places:
+        if place.exists():
+            yield from ("--ro-bind", str(place), str(place))
+
+
+@functools.cache
+def _version(program: str) -> tuple[int, ...]:
+    if not program:
+        return ()
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        answer = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=5, check=False)
+        return tuple(map(int, re.findall(r"\d+", answer.stdout)[:3]))
+    return ()

@@ -1,0 +1,293 @@
+"""What a command did to the files: the folder looked at before and after, by identity, size and time of change.
+
+Contents are kept up to a cap, so that a change can be shown and taken back; what could not be kept is named.
+"""
+
+import concurrent.futures
+import functools
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.domain.problems import Problem
+from core.workspace.broker import Broker
+from core.workspace.guarded import is_hidden, is_protected, plain
+
+ENOUGH = 2_000  # entries looked at in this process; beyond that, find looks at the rest on every core
+FINDS = max(2, min(4, os.cpu_count() or 1))
+FILES = 500_000
+FILE_SIZE = 1 << 20
+TOTAL = 64 << 20
+KEPT_FILES = 20_000
+FIRST_S = 2.0  # for reading contents before a command
+RACY_NS = 20_000_000  # a file changed so lately may change again without a new time of change
+# Made again by a tool, and many: changes in them are seen, their contents are not kept.
+DERIVED = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", ".tox", ".mypy_cache", ".ruff_cache"})
+PRINTED = r"%y %i %s %C@ %p\0"
+_ENV = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+
+Look = frozenset[bytes]  # "kind identity size time ./path" of everything that is no folder
+
+
+@dataclass(frozen=True, slots=True)
+class Altered:
+    """A file before and after; None where there was, or is, none."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """Paths that were changed without their contents being known, and protected ones that were changed at all."""
+
+    contents: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """Places of the folder that need walls of their own."""
+
+    protected: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+
+
+class Contents:
+    """Bodies by path, up to a cap; the default keeper. What is let in first stays."""
+
+    def __init__(self, total: int = TOTAL, files: int = KEPT_FILES) -> None:
+        self._left, self._files = total, files
+        self._bodies: dict[str, bytes] = {}
+
+    def keep(self, path: str, body: bytes) -> bool:
+        self.drop(path)
+        if len(body) > self._left or len(self._bodies) >= self._files:
+            return False
+        self._left -= len(body)
+        self._bodies[path] = body
+        return True
+
+    def kept(self, path: str) -> bytes | None:
+        return self._bodies.get(path)
+
+    def drop(self, path: str) -> None:
+        self._left += len(self._bodies.pop(path, b""))
+
+
+class Scan:
+    """A folder as one run sees it, from command to command. `keep` is told each body that is kept."""
+
+    def __init__(
+        self, folder: Path, contents: Contents | None = None, keep: Callable[[str, bytes], None] | None = None
+    ) -> None:
+        self.folder = folder
+        self._contents = contents or Contents()
+        self._keep = keep
+        self._look: Look = frozenset()
+        self._known: dict[str, bytes] = {}  # the line under which each content was kept
+        self._met: Look = frozenset()
+        self._noted: dict[bytes, str] = {}  # lines of what may need walls
+        self._racy: set[bytes] = set()
+
+    def before(self) -> Guarded:
+        """Look, keep what is not kept yet, and name the places that need walls."""
+        edge = (time.time_ns() - RACY_NS) / 1e9
+        self._look, git = look(self.folder)
+        fresh = self._look - self._met
+        self._met = self._look
+        self._racy = {line for line in fresh if float(line.split(b" ", 4)[3]) >= edge}
+        self._noted = {line: path for line, path in self._noted.items() if line in self._look}
+        self._noted |= {line: _path(line) for line in fresh if _noteworthy(line)}
+        with Broker(self.folder) as broker:
+            self._take(broker, fresh)
+        paths = self._noted.values()
+        top = [path for path in paths if "/" in path and is_protected(path) and not _inside_git(path)]
+        return Guarded(tuple(sorted({*git, *top})), tuple(sorted(path for path in paths if is_hidden(path))))
+
+    def after(self) -> tuple[tuple[Altered, ...], Missed]:
+        """What came, went and changed since; sorted by path."""
+        now, _ = look(self.folder)
+        # Changed so shortly before the first look that a second change may have left the same line: compared too.
+        same = self._racy & now
+        old = {_path(line): line for line in (self._look - now) | same}
+        new = {_path(line): line for line in (now - self._look) | same}
+        altered: list[Altered] = []
+        lost: list[str] = []
+        guarded: list[str] = []
+        with Broker(self.folder) as broker:
+            for path in sorted({*old, *new}):
+                if _inside_git(path) and not _git_matters(path):
+                    continue
+                found = self._compare(broker, path, old.get(path), new.get(path))
+                if found is None:
+                    continue
+                if is_protected(path) and not _fresh_repository(path, self._look):
+                    guarded.append(path)
+                if isinstance(found, Altered):
+                    altered.append(found)
+                else:
+                    lost.append(found)
+        self._look = now
+        return tuple(altered), Missed(tuple(lost), tuple(guarded))
+
+    def _compare(self, broker: Broker, path: str, old: bytes | None, new: bytes | None) -> Altered | str | None:
+        """The change; only its path where contents are missing; None where nothing changed in the end."""
+        before = self._contents.kept(path) if old and self._known.get(path) == old else None
+        after = self._read(broker, path, new) if new else None
+        known = before is not None or not old
+        if new and after is not None:
+            self._store(path, after, new)
+        else:
+            self._contents.drop(path)
+            self._known.pop(path, None)
+        if not known or (new and after is None):
+            return None if old == new else path
+        return None if before == after else Altered(path, before, after)
+
+    def _take(self, broker: Broker, lines: Iterable[bytes]) -> None:
+        until = time.monotonic() + FIRST_S
+        for line in lines:
+            path = _path(line)
+            if self._known.get(path) == line or _left_out(path):
+                continue
+            if time.monotonic() > until:
+                return
+            if (body := self._read(broker, path, line)) is not None:
+                self._store(path, body, line)
+
+    def _store(self, path: str, body: bytes, line: bytes) -> None:
+        same = self._contents.kept(path) == body
+        if self._contents.keep(path, body):
+            self._known[path] = line
+            if self._keep and not same:
+                self._keep(path, body)
+        else:
+            self._known.pop(path, None)
+
+    def _read(self, broker: Broker, path: str, line: bytes) -> bytes | None:
+        kind, _, size, _, _ = line.split(b" ", 4)
+        if kind != b"f" or int(size) > FILE_SIZE or _left_out(path):
+            return None
+        try:
+            return broker.read(path, FILE_SIZE)
+        except Problem:
+            return None
+
+
+def look(folder: Path) -> tuple[Look, tuple[str, ...]]:
+    """A line for everything that is no folder, and the git folders. Large trees are looked at by find."""
+    lines: list[bytes] = []
+    git: list[str] = []
+    waiting = ["."]
+    seen = 0
+    while waiting and (seen < ENOUGH or not _find()):
+        here = waiting.pop(0)
+        try:
+            with os.scandir(folder / here) as found:
+                entries = list(found)
+        except OSError:
+            continue  # closed to us, or gone: what cannot be read cannot have been kept either
+        seen += len(entries)
+        for entry in entries:
+            path = f"{here}/{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                git += [path[2:]] if plain(entry.name) == ".git" else []
+                waiting += [] if _skipped(path) else [path]
+                continue
+            if entry.name == ".git":
+                git.append(path[2:])
+            if (line := _line(entry, path)) is not None:
+                lines.append(line)
+        if seen > FILES:
+            raise Problem(
+                "The folder is too large to watch.", f"It has more than {FILES:,} files.", "Work in a part of it."
+            )
+    for found_lines, found_git in _look_by_find(folder, waiting):
+        lines += found_lines
+        git += found_git
+    return frozenset(lines), tuple(sorted(git))
+
+
+def _path(line: bytes) -> str:
+    return os.fsdecode(line.split(b" ", 4)[4][2:])
+
+
+def _line(entry: os.DirEntry[str], path: str) -> bytes | None:
+    try:
+        found = entry.stat(follow_symlinks=False)
+    except OSError:
+        return None
+    kind = "l" if entry.is_symlink() else "f" if entry.is_file(follow_symlinks=False) else "o"
+    seconds, rest = divmod(found.st_ctime_ns, 1_000_000_000)
+    return f"{kind} {found.st_ino} {found.st_size} {seconds}.{rest:09d}0 ".encode() + os.fsencode(path)
+
+
+def _look_by_find(folder: Path, places: list[str]) -> "Iterable[tuple[list[bytes], list[str]]]":
+    if not places:
+        return []
+    groups = [places[number::FINDS] for number in range(min(FINDS, len(places)))]
+    with concurrent.futures.ThreadPoolExecutor(len(groups)) as threads:
+        return list(threads.map(lambda group: _one_find(folder, group), groups))
+
+
+def _one_find(folder: Path, places: list[str]) -> tuple[list[bytes], list[str]]:
+    lines: list[bytes] = []
+    git: list[str] = []
+    for start in range(0, len(places), 500):  # a command line has an end
+        inside_git = ["(", "-type", "d", "-path", "*/.git/*", "!", "-name", "hooks", "-prune", ")"]
+        words = [_find(), *places[start : start + 500], *inside_git, "-o", "-printf", PRINTED]
+        printed = subprocess.run(words, cwd=folder, env=_ENV, capture_output=True, check=False).stdout
+        lines += printed.split(b"\0")[:-1]
+    folders = [line for line in lines if line.startswith(b"d ")]
+    git += [os.fsdecode(path[2:]) for line in folders if (path := line.split(b" ", 4)[4]).endswith(b"/.git")]
+    if folders:
+        lines = [line for line in lines if not line.startswith(b"d ")]
+    return [line if line[:1] in b"fl" else b"o" + line[1:] for line in lines], git
+
+
+@functools.cache
+def _find() -> str:
+    """GNU find, which prints what we need; others do not."""
+    return (shutil.which("find") or "") if sys.platform == "linux" else ""
+
+
+def _skipped(path: str) -> bool:
+    """Folders of git's own, but for its hooks."""
+    return _inside_git(path[2:]) and not path.endswith("/hooks")
+
+
+def _inside_git(path: str) -> bool:
+    return "/.git/" in f"/{path}"
+
+
+def _git_matters(path: str) -> bool:
+    rest = f"/{path}".rpartition("/.git/")[2]
+    return rest in ("config", "config.worktree") or rest.startswith("hooks/")
+
+
+def _fresh_repository(path: str, before: Look) -> bool:
+    """A repository the command itself made: `git init` and `git clone` write settings and hooks of their own."""
+    if not _inside_git(path):
+        return False
+    inside = os.fsencode(f"./{path}".rpartition("/.git/")[0]) + b"/.git/"
+    return not any(line.split(b" ", 4)[4].startswith(inside) for line in before)
+
+
+def _left_out(path: str) -> bool:
+    parts = path.split("/")
+    return (
+        is_hidden(path) or any(part in DERIVED for part in parts[:-1]) or (_inside_git(path) and not _git_matters(path))
+    )
+
+
+def _noteworthy(line: bytes) -> bool:
+    """Cheap first look for names with a point in front, or that only a longer look can tell."""
+    name = line.rpartition(b"/")[2]
+    return name.startswith((b".", b"_", b"id_")) or b"/." in line.split(b" ", 4)[4][1:] or not name.isascii()

@@ -1,0 +1,110 @@
+"""What of the system and of the home a command may read, and the person's git settings without what is secret."""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+SYSTEM = ("/usr", "/opt", "/nix/store", "/home/linuxbrew/.linuxbrew")
+MERGED = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")  # links into /usr on most systems
+ETC = (
+    *("passwd", "group", "nsswitch.conf", "hosts", "host.conf", "services", "protocols", "localtime", "timezone"),
+    *("ssl", "ca-certificates", "pki", "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "os-release"),
+    *("debian_version", "mime.types", "magic", "terminfo", "inputrc", "fonts", "gitattributes", "locale.conf"),
+    *("python3", "python3.11", "python3.12", "python3.13", "java-11-openjdk", "java-17-openjdk", "java-21-openjdk"),
+    *(
+        "maven",
+        "R",
+        "perl",
+        "emacs",
+        "vim",
+        "paperspecs",
+        "papersize",
+        "bash_completion.d",
+        "lsb-release",
+        "machine-id",
+    ),
+)
+HOME = (
+    *(".pyenv", ".nvm", ".volta", ".fnm", ".bun", ".deno/bin", ".asdf", ".local/share/mise", ".local/share/pnpm"),
+    *(".cargo/bin", ".cargo/env", ".cargo/registry", ".cargo/git", ".rustup", "go/bin", "go/pkg", ".sdkman", ".jenv"),
+    *(".rbenv", ".rvm", ".gem/ruby", ".local/share/gem", ".local/bin", ".local/lib", ".local/share/uv", ".local/pipx"),
+    *(
+        ".local/share/pipx",
+        ".m2/repository",
+        ".gradle/wrapper",
+        ".dotnet",
+        ".juliaup",
+        ".ghcup",
+        ".opam",
+        ".nimble/bin",
+    ),
+    *(
+        ".local/share/virtualenvs",
+        ".virtualenvs",
+        ".conda",
+        "miniconda3",
+        "anaconda3",
+        "miniforge3",
+        ".config/git/ignore",
+    ),
+)
+_PRIVATE = re.compile(r"^(credential|include|includeif|sendemail|imap|github|gitlab|hub)\b", re.IGNORECASE)
+_PRIVATE_KEYS = re.compile(r"(extraheader|password|token|cookiefile|sshcommand|askpass|sslkey|proxy)$", re.IGNORECASE)
+_WITH_A_NAME_IN_IT = re.compile(r"://[^/\s]*@")
+
+
+def home() -> Path | None:
+    """The home of whoever runs us, where there is one to speak of."""
+    found = Path(os.environ.get("HOME") or "/")
+    return found if found.is_absolute() and found != Path("/") and found.is_dir() else None
+
+
+def git_settings(place: Path) -> str:
+    """Name, aliases and habits; no credentials. Signing is off: the keys for it are not to be had in there."""
+    kept: list[str] = []
+    for name in (".config/git/config", ".gitconfig"):
+        try:
+            kept += public_lines((place / name).read_text(encoding="utf-8", errors="replace"))
+        except OSError:
+            continue
+    return "\n".join([*kept, "[commit]", "\tgpgsign = false", "[tag]", "\tgpgsign = false", ""])
+
+
+def public_lines(text: str) -> list[str]:
+    """The lines of a git configuration that hold no secret and lead nowhere else."""
+    kept: list[str] = []
+    section = ""
+    for line in text.replace("\\\n", "").splitlines():
+        if found := re.match(r"\s*\[([^\]]*)\]", line):
+            section = found[1].strip()
+        key = line.split("=", 1)[0].strip()
+        if _PRIVATE.match(section) or _PRIVATE_KEYS.search(key) or _WITH_A_NAME_IN_IT.search(section + line):
+            continue
+        kept.append(line)
+    return kept
+
+
+def git_folder_of(folder: Path) -> tuple[Path, Path] | None:
+    """For a linked worktree its own git folder and the common one, but only where these point back to it."""
+    try:
+        spelled = (folder / ".git").read_text(encoding="utf-8").strip()
+        own = (folder / spelled.removeprefix("gitdir: ")).resolve()
+        back = Path((own / "gitdir").read_text(encoding="utf-8").strip())
+        common = (own / (own / "commondir").read_text(encoding="utf-8").strip()).resolve()
+    except (OSError, UnicodeDecodeError, ValueError):
+        return None
+    if not spelled.startswith("gitdir: ") or back.resolve() != (folder / ".git").resolve() or common not in own.parents:
+        return None
+    return (own, common) if (common / "objects").is_dir() else None
+
+
+def python() -> str:
+    """Our own interpreter, without the virtual environment around it."""
+    return os.path.realpath(getattr(sys, "_base_executable", sys.executable) or sys.executable)
+
+
+def python_parts() -> list[Path]:
+    """What it needs, where the system's folders do not have it already."""
+    prefix = Path(sys.base_prefix)
+    return [] if prefix.is_relative_to("/usr") else [prefix]

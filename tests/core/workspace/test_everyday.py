@@ -1,0 +1,88 @@
+"""What people do every day works between walls as it does without them."""
+
+import contextlib
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from core.workspace import toolchains
+from core.workspace.bubblewrap import Bubblewrap
+from core.workspace.launch import Asked, Limits
+from core.workspace.sandbox import Sandbox
+from core.workspace.scan import Scan
+from tests.core.workspace.commands import await_, walls
+
+HERE = Path(__file__).parent
+TOOLS = Path(sys.executable).parent
+
+
+class Line(NamedTuple):
+    """One command of the list."""
+
+    command: str
+    setup: str
+    needs: tuple[str, ...]
+
+
+def lines() -> list[Line]:
+    """The list; a bar inside a command is written with a backslash."""
+    found = []
+    for text in (HERE / "everyday.txt").read_text(encoding="utf-8").splitlines():
+        if text and not text.startswith("#"):
+            command, setup, needs = (part.strip().replace("\\|", "|") for part in re.split(r"(?<!\\)\|", text))
+            found.append(Line(command, setup, tuple(needs.split())))
+    return found
+
+
+def program(name: str) -> str | None:
+    """Where a program is; those of the house are the ones beside our own Python."""
+    return shutil.which(name) if name.islower() or name.isdigit() else shutil.which(name.lower(), path=TOOLS)
+
+
+@pytest.fixture(scope="module")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """With a person's name in git's settings, as anybody's home has it."""
+    home = tmp_path_factory.mktemp("person")
+    with pytest.MonkeyPatch.context() as patch:
+        if subprocess.run(["git", "config", "--global", "user.name"], capture_output=True, check=False).returncode:
+            (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
+            patch.setenv("HOME", str(home))
+        with walls("bubblewrap"):
+            launcher = Bubblewrap([*toolchains.python_parts(), Path(sys.prefix)])
+        with contextlib.closing(Sandbox(launcher, None)) as made:
+            yield made
+
+
+def test_the_list_is_long_enough() -> None:
+    assert len(lines()) >= 60 and len({line.command for line in lines()}) == len(lines())
+
+
+@pytest.mark.parametrize("line", lines(), ids=[f"{number}" for number in range(len(lines()))])
+def test_an_everyday_command(line: Line, sandbox: Sandbox, tmp_path: Path) -> None:
+    """It succeeds, where it succeeds outside; a refusal of its own is no matter of the walls."""
+    command = line.command
+    for name in line.needs:
+        place = program(name)
+        if place is None:
+            pytest.skip(f"no {name} here")
+        if name.isupper():
+            command = command.replace(name, place)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    subprocess.run(["/bin/sh", "-c", line.setup], cwd=folder, check=True, capture_output=True)
+    guarded = Scan(folder).before()
+    asked = Asked(command, folder, Limits(time_s=100), protected=guarded.protected, hidden=guarded.hidden)
+    done = await_(sandbox.run(asked))
+    if done.exit_code != 0:
+        again = tmp_path / "again"
+        again.mkdir()
+        subprocess.run(["/bin/sh", "-c", line.setup], cwd=again, check=True, capture_output=True)
+        outside = subprocess.run(["/bin/sh", "-c", command], cwd=again, capture_output=True, text=True, check=False)
+        assert outside.returncode != 0, f"{command}\n{done.output}"
+        pytest.skip(f"it fails here without walls too: {outside.stderr[-100:]}")

@@ -1,0 +1,188 @@
+"""The way out: closed, or open for some hosts; and addresses that no spelling makes public."""
+
+import asyncio
+import http.server
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.domain.problems import Problem
+from core.workspace.egress import allowed_address, host_name, is_public
+from core.workspace.launch import Asked, Limits, Permit
+from core.workspace.process import Finished
+from core.workspace.proxy import Knock, Proxy
+from core.workspace.sandbox import Sandbox
+from tests.core.workspace.commands import await_, walls
+
+INWARD = [
+    *("127.0.0.1", "127.1", "0x7f000001", "2130706433", "0177.0.0.1", "[::1]", "::1", "0.0.0.0", "0", "localhost"),
+    *("[::ffff:127.0.0.1]", "::ffff:7f00:1", "[64:ff9b::7f00:1]", "2002:7f00:1::", "169.254.169.254", "10.0.0.1"),
+    *("192.168.1.1", "172.16.0.9", "100.64.0.1", "[fe80::1]", "fc00::1", "224.0.0.1", "255.255.255.255", "ff02::1"),
+    *(
+        "LOCALHOST.",
+        "a.localhost",
+        "printer.local",
+        "metadata.google.internal",
+        "127.0.0.1.",
+        "\uff11\uff12\uff17.0.0.1",
+    ),
+    *(
+        "[fe80::1%25eth0]",
+        "127.0.0.1%00",
+        "",
+        "a b",
+        "a\r\nb",
+        "host/../x",
+        "user@host",
+        "0300.0250.1.1",
+        "192.88.99.1",
+    ),
+]
+
+
+@pytest.mark.parametrize("host", INWARD)
+def test_no_spelling_leads_inward(host: str) -> None:
+    """D6: the thirteen known spellings and more; none asks a resolver."""
+    with pytest.raises(Problem, match="cannot be reached"):
+        await_(allowed_address(host))
+
+
+def answers(*found: str) -> "object":
+    async def resolve(name: str) -> tuple[str, ...]:
+        return found
+
+    return resolve
+
+
+@pytest.mark.parametrize("found", [("10.1.1.1",), ("93.184.216.34", "127.0.0.1"), ("::ffff:10.0.0.1",), ()])
+def test_a_name_that_leads_inward(found: tuple[str, ...]) -> None:
+    """Rebinding, and one bad address among good ones."""
+    with pytest.raises(Problem):
+        await_(allowed_address("example.org", answers(*found)))  # type: ignore[arg-type]  # a resolver that knows it all
+
+
+def test_a_public_host() -> None:
+    told = answers("93.184.216.34", "2606:2800:220:1::1")
+    assert await_(allowed_address("Example.ORG.", told)) == ("93.184.216.34", "2606:2800:220:1::1")  # type: ignore[arg-type]  # as above
+    assert await_(allowed_address("93.184.216.34")) == ("93.184.216.34",)
+    assert host_name("B\u00fccher.example") == "xn--bcher-kva.example" and is_public("8.8.8.8")
+
+
+class Page(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        body = f"page {self.path}".encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Be quiet."""
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    with walls("bubblewrap") as made:
+        yield made
+
+
+def through(sandbox: Sandbox, command: str, folder: Path, port: int) -> tuple[Finished, list[Knock]]:
+    """Run with one host allowed; for this test its name is known to lead to our own server."""
+    knocks: list[Knock] = []
+
+    async def known(name: str) -> tuple[str, ...]:
+        if name == "inward.test":
+            return await allowed_address("127.0.0.1")
+        return ("127.0.0.1",)
+
+    async def go() -> Finished:
+        async with Proxy([("allowed.test", port), ("inward.test", port)], knocks.append, known) as proxy:
+            asked = Asked(command, folder, Limits(time_s=20), Permit(proxy=proxy.path))
+            return await sandbox.run(asked)
+
+    return await_(go()), knocks
+
+
+def test_an_allowed_host(sandbox: Sandbox, tmp_path: Path, port: int) -> None:
+    done, knocks = through(sandbox, f"curl -sS http://allowed.test:{port}/a?b=c", tmp_path, port)
+    assert done.output == "page /a?b=c", done
+    assert knocks == [Knock("allowed.test", port, "allowed")]
+    done, _ = through(sandbox, f"curl -sSp http://allowed.test:{port}/tunnel; exit 3", tmp_path, port)
+    assert (done.output, done.exit_code) == ("page /tunnel", 3)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        *(
+            "http://other.test:{port}/?secret",
+            "-p http://other.test:{port}/",
+            "http://allowed.test:1/",
+            "http://[::1]:{port}/",
+        ),
+        *(
+            "http://169.254.169.254/latest/",
+            "http://inward.test:{port}/",
+            "--proxy http://127.0.0.1:3128 http://0x7f000001:{port}/",
+        ),
+    ],
+)
+def test_other_hosts_are_refused_and_told(way: str, sandbox: Sandbox, tmp_path: Path, port: int) -> None:
+    done, knocks = through(sandbox, f"curl -sS -m 5 --noproxy '' {way.format(port=port)}", tmp_path, port)
+    assert "page" not in done.output
+    assert [knock.result for knock in knocks] == ["refused"], knocks
+
+
+def test_nothing_goes_past_the_proxy(sandbox: Sandbox, tmp_path: Path, port: int) -> None:
+    """I18: neither directly, nor by a name that is looked up."""
+    command = f"curl -sS -m 3 --noproxy '*' http://127.0.0.1:{port}/; getent hosts canary.example.org; echo end"
+    done, knocks = through(sandbox, command, tmp_path, port)
+    assert "page" not in done.output and done.output.endswith("end\n") and knocks == []
+
+
+@pytest.mark.parametrize(
+    "head", [b"GARBAGE\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"x" * 100_000, b"CONNECT a:b HTTP/1.1\r\n\r\n"]
+)
+def test_what_is_no_request(head: bytes, tmp_path: Path) -> None:
+    knocks: list[Knock] = []
+
+    async def go() -> bytes:
+        async with Proxy([], knocks.append) as proxy:
+            reader, writer = await asyncio.open_unix_connection(proxy.path)
+            writer.write(head)
+            answer = await reader.read()
+            writer.close()
+            return answer
+
+    assert await_(go()) == b"" and knocks == []
+
+
+def test_open_connections_end_with_the_run() -> None:
+    """At their end or by a reset, whichever the moment gives; they never hang."""
+
+    async def go() -> bytes:
+        async with Proxy([], lambda knock: None) as proxy:
+            reader, writer = await asyncio.open_unix_connection(proxy.path)
+            writer.write(b"GET")
+            await writer.drain()
+        try:
+            async with asyncio.timeout(10):
+                return await reader.read()
+        except ConnectionResetError:
+            return b""
+        finally:
+            writer.close()
+
+    assert [await_(go()) for _ in range(20)] == [b""] * 20

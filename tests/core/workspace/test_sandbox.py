@@ -1,0 +1,416 @@
+"""Commands between walls: what they cannot reach, where they are stopped, and that nothing of them is left."""
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+
+import pytest
+
+from core.domain.problems import Problem
+from core.workspace import seccomp, toolchains
+from core.workspace.bubblewrap import Bubblewrap
+from core.workspace.landlock import Landlock
+from core.workspace.launch import Asked, Limits, Permit
+from core.workspace.plain import Plain
+from core.workspace.process import KEEP, Finished
+from core.workspace.sandbox import Sandbox, choose
+from core.workspace.selftest import SAID, prove
+from tests.core.workspace.commands import RUNGS, Ear, await_, proof_of, run, walls
+from tests.core.workspace.ground import Ground, lay
+
+ROOT = Path(__file__).parents[3]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the rungs of Linux")
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    return lay(tmp_path)
+
+
+@pytest.fixture(params=RUNGS)
+def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    with walls(request.param) as made:
+        yield made
+
+
+@pytest.fixture
+def wrapped() -> Iterator[Sandbox]:
+    with walls("bubblewrap") as made:
+        yield made
+
+
+def test_the_rungs_prove_themselves() -> None:
+    """D3: eight attacks, none works; on the second rung one is open by design, and said to be."""
+    for name, known in (("bubblewrap", ()), ("landlock", ("protected",))):
+        proof = proof_of(name)
+        if proof is not None and proof.works:
+            assert (proof.open, proof.known) == ((), known)
+
+
+@pytest.mark.parametrize(
+    ("weaken", "said"),
+    [
+        (lambda words: [word for word in words if word != "--unshare-net"], {"connect"}),
+        (lambda words: [word for word in words if word != "--unshare-pid"], {"daemon"}),
+        (lambda words: [*words, "--bind", gettempdir(), gettempdir()], {"read_outside", "write_outside", "protected"}),
+    ],
+    ids=["network", "processes", "files"],
+)
+def test_a_weak_profile_switches_commands_off(
+    weaken: Callable[[list[str]], list[str]], said: set[str], ground: Ground
+) -> None:
+    """T21: with words that name what it let through."""
+    with walls("bubblewrap"):
+        made = choose(ladder=[lambda: Bubblewrap(weaken=weaken)])
+    with contextlib.closing(made):
+        assert made.proof and set(made.proof.open) >= said
+        with pytest.raises(Problem, match="Commands are off") as told:
+            run(made, "true", ground.folder)
+        assert all(SAID[name] in str(told.value) for name in said)
+
+
+def test_a_weak_second_rung_is_noticed_too() -> None:
+    with walls("landlock"), contextlib.closing(choose(ladder=[lambda: Landlock(weaken=lambda _: ["/"])])) as made:
+        assert made.proof and "read_outside" in made.proof.open and made.off
+
+
+def test_a_broken_rung_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ground: Ground) -> None:
+    """T20: a bubblewrap that fails, then none at all; the level says so, and without walls nothing runs unasked."""
+    stub = tmp_path / "bwrap"
+    stub.write_text("#!/bin/sh\necho 'no permission' >&2\nexit 1\n")
+    stub.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with contextlib.closing(choose(ladder=[Bubblewrap, Landlock])) as made:
+        assert made.level in ("reduced", "none") and made.name != "bubblewrap"
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    with contextlib.closing(choose(ladder=[Bubblewrap])) as made:
+        assert made.level == "none"
+        with pytest.raises(Problem, match="no sandbox"):
+            run(made, "true", ground.folder)
+
+
+def test_a_good_proof_is_remembered(tmp_path: Path) -> None:
+    cache = tmp_path / "proof"
+    with walls("bubblewrap"), contextlib.closing(Bubblewrap()) as launcher:
+        first = prove(launcher, cache)
+        began = time.monotonic()
+        assert prove(launcher, cache) == first and time.monotonic() - began < 0.1
+        cache.write_text(json.dumps({**json.loads(cache.read_text()), "profile": "another"}))
+        assert prove(launcher, cache) == first
+        cache.write_text("no proof")
+        assert prove(launcher, cache) == first
+
+
+def test_what_a_command_sees(wrapped: Sandbox, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S1, I22: no key of ours in any environment; the rest of the home, and /tmp, are its own."""
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-key")
+    Path("/tmp/journeyman-visible").touch()
+    command = "env; cat /proc/*/environ | tr '\\0' '\\n'; ls -a ~ /tmp /home; cat /proc/*/cmdline | tr '\\0' ' '"
+    done = run(wrapped, command, ground.folder)
+    assert "canary" not in done.output and "journeyman-visible" not in done.output and ".ssh" not in done.output
+    Path("/tmp/journeyman-visible").unlink()
+
+
+def test_the_folder_is_its_own(sandbox: Sandbox, ground: Ground) -> None:
+    done = run(sandbox, "echo hello > new && cat new real/file && pwd", ground.folder)
+    assert (done.exit_code, done.ended) == (0, "")
+    assert done.output == f"hello\ninside{ground.folder}\n" and (ground.folder / "new").exists()
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "landlock"])
+def test_no_way_out(name: str, ground: Ground) -> None:
+    """P1–P7 inside commands."""
+    (ground.folder / "away").symlink_to(ground.outside)
+    tries = [f"{ground.canary}", "../outside/canary", "away/canary", f"/proc/self/root{ground.canary}"]
+    with walls(name) as sandbox:
+        for path in tries:
+            assert "canary-" not in run(sandbox, f"cat '{path}'; echo mine > '{path}'", ground.folder).output
+        run(sandbox, f"ln '{ground.canary}' hard; mv real/file '{ground.outside}/'; rm -rf away/*", ground.folder)
+    assert ground.intact()
+
+
+def test_protected_places(wrapped: Sandbox, ground: Ground) -> None:
+    """P12–P14, I11: neither changed nor moved away and made anew, also in a folder below; a person may allow one."""
+    for place in ("", "sub/"):
+        subprocess.run(["git", "init", "-q", ground.folder / place], check=True)
+    for name in (".mcp.json", ".envrc"):
+        (ground.folder / name).write_text("mine")
+    config = (ground.folder / ".git/config").read_text()
+    for command in (
+        *("echo x > .git/hooks/pre-commit", "echo x >> .git/config", "git config core.pager evil", "mv .git old"),
+        *("rm -rf .git/hooks", "echo x > .mcp.json", "rm -f .envrc", "echo x > e && mv e .envrc", "mv sub/.git s"),
+        "echo x > sub/.git/hooks/post-checkout",
+    ):
+        asked = Asked(command, ground.folder, protected=("sub/.git",))
+        assert await_(wrapped.run(asked)).exit_code != 0, command
+    assert (ground.folder / ".git/config").read_text() == config
+    assert (ground.folder / ".mcp.json").read_text() == (ground.folder / ".envrc").read_text() == "mine"
+    allowed = Asked("echo x > .envrc", ground.folder, permit=Permit(protected=(".envrc",)))
+    assert await_(wrapped.run(allowed)).exit_code == 0
+
+
+def test_a_git_folder_that_is_a_link(wrapped: Sandbox, ground: Ground) -> None:
+    """P13."""
+    (ground.folder / ".git").symlink_to("real")
+    with pytest.raises(Problem, match="is a link"):
+        run(wrapped, "true", ground.folder)
+
+
+def test_a_linked_worktree_works(wrapped: Sandbox, tmp_path: Path) -> None:
+    """Its git folder lies elsewhere; it is opened only where it points back, and its hooks stay closed."""
+    main, tree = tmp_path / "main", tmp_path / "tree"
+    name = ["-c", "user.name=A", "-c", "user.email=a@b.c"]
+    subprocess.run(["git", "init", "-q", main], check=True)
+    subprocess.run(["git", *name, "-C", main, "commit", "-q", "--allow-empty", "-m", "one"], check=True)
+    subprocess.run(["git", "-C", main, "worktree", "add", "-q", tree], check=True, capture_output=True)
+    done = run(wrapped, f"echo a > a && git add a && git {' '.join(name)} commit -qm two && git log --oneline", tree)
+    assert done.exit_code == 0 and "two" in done.output, done.output
+    assert run(wrapped, f"echo x > {main}/.git/hooks/pre-commit", tree).exit_code != 0
+    (tree / ".git").write_text(f"gitdir: {tmp_path}\n")
+    assert toolchains.git_folder_of(tree) is None
+
+
+def test_secrets_stay_unread(wrapped: Sandbox, ground: Ground) -> None:
+    (ground.folder / ".env").write_text("KEY=canary-key")
+    assert "canary" not in run(wrapped, "cat .env; cp .env x; cat x; git add .env", ground.folder).output
+    asked = Asked("cat .env", ground.folder, permit=Permit(secrets=True))
+    assert await_(wrapped.run(asked)).output == "KEY=canary-key"
+
+
+def test_the_home_is_no_workspace(wrapped: Sandbox) -> None:
+    home = toolchains.home()
+    assert home
+    with pytest.raises(Problem, match="home"):
+        run(wrapped, "true", home)
+
+
+def test_git_settings_without_secrets() -> None:
+    text = """[user]\n\tname = Ada\n[credential]\n\thelper = store\n[url "https://t0ken@host/"]\n\tinsteadOf = x
+[http]\n\textraHeader = AUTHORIZATION: t0ken\n\tpostBuffer = 1\n[alias]\n\tst = status\n[include]\n\tpath = t0ken\n"""
+    kept = "\n".join(toolchains.public_lines(text))
+    assert "Ada" in kept and "st = status" in kept and "postBuffer" in kept
+    assert "t0ken" not in kept and "store" not in kept
+
+
+@pytest.mark.parametrize("machine", seccomp.MACHINES)
+def test_the_filter_is_well_formed(machine: str) -> None:
+    """Every jump lands inside, and the last line allows."""
+    program = seccomp.program(machine)
+    lines = [program[start : start + 8] for start in range(0, len(program), 8)]
+    assert len(program) % 8 == 0 and len(lines) < 4096 and lines[-1] == seccomp._line(6, 0x7FFF0000)
+    for number, line in enumerate(lines):
+        if line[0] & 7 == 5:
+            assert number + 1 + max(line[2], line[3]) < len(lines)
+
+
+def test_a_flood(sandbox: Sandbox, ground: Ground) -> None:
+    """T1."""
+    done = run(sandbox, "yes", ground.folder, Limits(output=8 << 20))
+    assert done.ended == "stopped after 8 MB of output" and len(done.output) < 3 * KEEP
+
+
+def test_a_long_line_and_bytes(sandbox: Sandbox, ground: Ground) -> None:
+    """T2, T13: head and tail, what lies between is counted."""
+    done = run(sandbox, "printf start; head -c 20000000 /dev/zero | tr '\\0' x; printf '\\377end'", ground.folder)
+    assert done.output.startswith("startxxx") and done.output.endswith("x\ufffdend")
+    assert "bytes left out" in done.output and len(done.output) < 3 * KEEP
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["exec >&- 2>&-; sleep 60", "trap '' TERM INT HUP; sleep 60 & sleep 60", "sleep 60 | cat"],
+    ids=["T3", "T6", "pipe"],
+)
+def test_a_time_limit(command: str, sandbox: Sandbox, ground: Ground) -> None:
+    began = time.monotonic()
+    done = run(sandbox, command, ground.folder, Limits(time_s=0.3))
+    assert done.ended == "stopped after 0.3 s" and time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    "leaving",
+    ["sleep 61.7 & exit 0", "setsid sleep 61.7 & exit 0", "(setsid sh -c 'sleep 61.7 & sleep 61.7' &); exit 0"],
+    ids=["T4", "T5", "twice"],
+)
+def test_nothing_is_left(leaving: str, sandbox: Sandbox, ground: Ground) -> None:
+    """T4, T5: it does not wait for them either."""
+    began = time.monotonic()
+    done = run(sandbox, leaving, ground.folder)
+    assert done.exit_code == 0 and time.monotonic() - began < 10
+    assert_nobody("61.7")
+
+
+def assert_nobody(word: str) -> None:
+    """No process with this word, within a moment: those killed last are still being collected."""
+    until_ = time.monotonic() + 5
+    while found := [place for place in Path("/proc").glob("[0-9]*/cmdline") if word in words_of(place).split()]:
+        assert time.monotonic() < until_, [words_of(place) for place in found]
+
+
+def words_of(place: Path) -> str:
+    with contextlib.suppress(OSError):
+        return place.read_text(errors="replace").replace("\0", " ")
+    return ""
+
+
+def test_too_many_processes(sandbox: Sandbox, ground: Ground) -> None:
+    """T7, bounded."""
+    bomb = "i=0; while [ $i -lt 200 ]; do sleep 62.7 & i=$((i+1)); done; wait"
+    done = run(sandbox, bomb, ground.folder, Limits(time_s=20, processes=40))
+    assert done.exit_code != 0 or "processes" in done.ended or "fork" in done.output.lower(), done
+    assert_nobody("62.7")
+
+
+def test_too_much_memory(sandbox: Sandbox, ground: Ground) -> None:
+    """T8: what is used counts, what is only reserved does not."""
+    python = "/usr/bin/python3"
+    if not Path(python).exists():
+        pytest.skip("no Python of the system here")
+    reserve = "import mmap; m = mmap.mmap(-1, 4 << 30); print('reserved')"
+    assert run(sandbox, f'{python} -c "{reserve}"', ground.folder, Limits(memory=256 << 20)).exit_code == 0
+    fill = "import time; b = [bytearray(b'x' * (16 << 20)) for _ in range(64)]; time.sleep(30)"
+    done = run(sandbox, f'{python} -c "{fill}"', ground.folder, Limits(memory=256 << 20, time_s=20))
+    assert "256 MB are allowed" in done.ended
+
+
+def test_files_too_large(sandbox: Sandbox, ground: Ground) -> None:
+    """T9: a sparse one and a filled one."""
+    limits = Limits(file_size=1 << 20)
+    assert run(sandbox, "truncate -s 10G sparse", ground.folder, limits).exit_code != 0
+    assert run(sandbox, "head -c 5000000 /dev/zero > big", ground.folder, limits).exit_code != 0
+    assert (ground.folder / "big").stat().st_size <= 1 << 20
+
+
+def test_no_input_and_no_terminal(sandbox: Sandbox, ground: Ground) -> None:
+    """T10, T11."""
+    done = run(sandbox, "cat; (read x < /dev/tty) 2>/dev/null || echo no terminal", ground.folder)
+    assert done.output == "no terminal\n" and done.ended == ""
+
+
+def test_ends_by_a_signal(sandbox: Sandbox, ground: Ground) -> None:
+    """T12."""
+    assert run(sandbox, "kill -SEGV $$", ground.folder).exit_code in (139, -11)
+    assert run(sandbox, "exit 7", ground.folder).exit_code == 7
+
+
+def test_spoils_its_folder(sandbox: Sandbox, ground: Ground) -> None:
+    """T14, T15, T18."""
+    sub = ground.folder / "sub"
+    sub.mkdir()
+    run(sandbox, "rmdir ../sub 2>/dev/null; rm -rf ./*; cd /; echo still here", sub)
+    done = run(
+        sandbox, "mkdir shut; touch shut/x; chmod 000 shut; ln -s round round; cat round; echo on", ground.folder
+    )
+    assert done.output.endswith("on\n")
+    (ground.folder / "shut").chmod(0o755)
+
+
+def test_a_stop_ends_all(sandbox: Sandbox, ground: Ground) -> None:
+    """K4, D20: a cancelled wait returns when nothing is left."""
+
+    async def stop() -> None:
+        work = asyncio.ensure_future(
+            sandbox.run(Asked("sleep 63.7 & setsid sleep 63.7 & echo up; wait", ground.folder))
+        )
+        await asyncio.sleep(0.2)
+        work.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await work
+
+    await_(stop())
+    assert_nobody("63.7")
+
+
+def test_in_the_background(sandbox: Sandbox, ground: Ground) -> None:
+    """Started, looked at later, heard as it prints, ended."""
+    ear = Ear()
+
+    async def watch() -> Finished | None:
+        asked = Asked("echo one; read x < fifo; echo two; sleep 64.7", ground.folder)
+        running = await sandbox.start(asked, ear)
+        await ear.until(b"one")
+        assert running.finished is None and running.output() == "one\n"
+        with (ground.folder / "fifo").open("w") as fifo:
+            fifo.write("on\n")
+        await ear.until(b"two")
+        await running.end()
+        return running.finished
+
+    os.mkfifo(ground.folder / "fifo")
+    done = await_(watch())
+    assert done and done.ended == "stopped" and ear.heard == b"one\ntwo\n"
+    assert_nobody("64.7")
+
+
+KILLED = """
+import asyncio, sys
+from pathlib import Path
+from core.workspace.sandbox import Sandbox
+from core.workspace.launch import Asked
+from tests.core.workspace.commands import RUNGS
+async def go():
+    sandbox = Sandbox(RUNGS[sys.argv[1]](), None, unconfined=True)
+    await sandbox.run(Asked("echo up; sleep 65.7 & setsid sleep 65.7 & sleep 65.7", Path(sys.argv[2])),
+                      lambda text: print(text, flush=True))
+asyncio.run(go())
+"""
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "landlock"])
+def test_our_own_death_ends_all(name: str, ground: Ground) -> None:
+    """C16: killed without a word."""
+    with walls(name):
+        pass
+    words = [sys.executable, "-c", KILLED, name, str(ground.folder)]
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE) as ours:
+        assert ours.stdout and ours.stdout.readline()
+        ours.send_signal(signal.SIGKILL)
+    assert_nobody("65.7")
+
+
+def test_without_walls_the_group_dies_with_us(ground: Ground) -> None:
+    words = [sys.executable, "-c", KILLED.replace("setsid ", ""), "none", str(ground.folder)]
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE) as ours:
+        assert ours.stdout and ours.stdout.readline()
+        ours.send_signal(signal.SIGKILL)
+    assert_nobody("65.7")
+    assert Plain().level == "none"
+
+
+ORDINARY = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from core.workspace.bubblewrap import Bubblewrap
+from core.workspace.landlock import Landlock
+from core.workspace.selftest import prove
+print(os.getuid(), *[(proof.launcher, proof.works, proof.open) for proof in map(prove, (Bubblewrap(), Landlock()))])
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can become somebody else")
+def test_as_an_ordinary_user_too() -> None:
+    """The same proof, by the system's Python, as somebody without any right."""
+    python = "/usr/bin/python3"
+    ready = Path(python).exists() and subprocess.run([python, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"])
+    if not ready or ready.returncode:
+        pytest.skip("no Python of the system here that is new enough")
+    # Not below tmp_path: pytest closes that to others, again and again.
+    with TemporaryDirectory(prefix="journeyman-ada-") as base:
+        Path(base).chmod(0o755)
+        shutil.copytree(ROOT / "core", Path(base, "core"), ignore=shutil.ignore_patterns("__pycache__"))
+        home = Path(base, "ada")
+        home.mkdir()
+        os.chown(home, 4321, 4321)
+        words = ["setpriv", "--reuid=4321", "--regid=4321", "--clear-groups", python, "-c", ORDINARY, base]
+        mine = {"PATH": "/usr/bin:/bin", "HOME": str(home), "TMPDIR": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
+        answer = subprocess.run(words, env=mine, cwd="/", capture_output=True, text=True, check=False)
+    assert answer.stdout.strip() == "4321 ('bubblewrap', True, ()) ('landlock', True, ())", answer
