@@ -122,7 +122,8 @@ def test_what_is_no_address(url: str) -> None:
 @pytest.mark.parametrize(
     "host",
     ["127.0.0.1", "localhost", "0x7f000001", "2130706433", "127.1", "0177.0.0.1", "[::1]", "0.0.0.0",
-     "[::ffff:127.0.0.1]", "169.254.169.254", "10.0.0.1", "192.168.1.1", "[64:ff9b::7f00:1]", "a.localhost", "printer.local"],
+     "[::ffff:127.0.0.1]", "169.254.169.254", "10.0.0.1", "192.168.1.1",
+     "[64:ff9b::7f00:1]", "a.localhost", "printer.local"],
 )  # fmt: skip
 def test_nothing_is_fetched_from_here_or_next_door(host: str) -> None:
     with pytest.raises(Problem):
