@@ -75,10 +75,8 @@ def test_nothing_outside_is_edited(tmp_path: Path, name: str) -> None:
 
 def test_what_read_and_write_have_shown_can_be_edited(tmp_path: Path) -> None:
     put(tmp_path, "a.txt", "one\ntwo\n")
-    for first in (
-        call(tmp_path, "read", path="a.txt", start=2),
-        call(tmp_path, "write", path="a.txt", content="two\n"),
-    ):
+    for name, more in (("read", {"start": 2}), ("write", {"content": "two\n"})):
+        first = call(tmp_path, name, path="a.txt", **more)
         assert not call(tmp_path, "edit", seen_after({}, first), path="a.txt", old="two", new="2").failed
 
 
