@@ -59,6 +59,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "find": ("Looking for", "Looked for"),
         "search": ("Searching", "Searched"),
         "command": ("Running", "Ran"),
+        "fetch": ("Fetching", "Fetched"),
         "todo": ("Planning", "Planned"),
         "decision": ("Deciding", "Decided"),
         "problem": ("Reporting", "Reported"),
@@ -124,8 +125,6 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
     """Bring `outline` up to `entry`; return the rows that are new or changed, in order."""
     changed = _Pen(entry, outline)
     match entry.event:
-        case SessionOpened():
-            pass
         case RunStarted():
             changed.open("run", key="run")
         case PersonSpoke(text=text):
@@ -162,8 +161,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
         case Tainted(call_id=call):
             changed.mark(call, outside=1)
-        case CallAllowed() | DecisionMade() | ProblemReported():
-            pass  # said by the row of their call
+        case SessionOpened() | CallAllowed() | DecisionMade() | ProblemReported():
+            pass  # said by the list, or by the row of their call
         case LimitMet(limit=limit, used=used, allowed=allowed):
             changed.add("notice", "done", object=line(f"{used:g} of {allowed:g} {limit}"))
         case LimitRaised(limit=limit, allowed=allowed):
