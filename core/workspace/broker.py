@@ -78,6 +78,9 @@ class Broker:
         """All of the new contents or all of the old, never a mixture. `protected` is a person's word for this file."""
         if len(body) > WRITE_LIMIT:
             raise Problem(f"{shown(name)} would be too large.", f"{len(body):,} bytes; {WRITE_LIMIT:,} can be written.")
+        found = self.look(name)
+        if found and stat.S_ISLNK(found.st_mode):
+            name = self.real(name)  # the file it leads to is written, the link stays
         with self._spoken(name), self._beside(name, make=True, protected=protected) as (folder, leaf):
             if not leaf:
                 raise Problem(f"{shown(name)} is a folder.", "", "Name a file.")

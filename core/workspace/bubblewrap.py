@@ -15,6 +15,7 @@ from core.domain.problems import Problem
 from core.workspace import seccomp, toolchains
 from core.workspace.guarded import PROTECTED, PROTECTED_IN_GIT, is_hidden
 from core.workspace.launch import Asked, Launch, Level, clean_environment, limited
+from core.workspace.plain import GUARD
 
 RELAY = Path(__file__).with_name("relay.py")
 PORT = 3128
@@ -70,7 +71,7 @@ class Bubblewrap:
             raise Problem(
                 what, "All of your home lies in it, and would be open to the command.", "Work in a folder of it."
             )
-        command, more = limited(asked.command, asked.limits), clean_environment()
+        command, more = limited(asked.command, asked.limits, GUARD), clean_environment()
         words = [*self._walls, *self._view(asked), *self._folder(asked, folder)]
         if asked.permit.proxy:
             words += ["--ro-bind", str(asked.permit.proxy.parent), "/run/journeyman", *_read_only([RELAY])]
@@ -92,7 +93,7 @@ class Bubblewrap:
         told, telling = os.pipe()
         words = [self._program, *words, "--seccomp", str(reading), "--info-fd", str(telling), "--", *command]
         home = {"HOME": str(self._home or "/tmp"), "TMPDIR": "/tmp"}
-        return Launch(tuple(words), more | home, Path("/"), "namespace", (reading, telling), told=told)
+        return Launch(tuple(words), more | home, Path("/"), "namespace", (reading, telling), guarded=True, told=told)
 
     def _view(self, asked: Asked) -> list[str]:
         """Of the machine and the home; the same for every command."""

@@ -3,6 +3,7 @@
 from core.workspace.launch import Asked, Launch, Level, clean_environment, limited
 
 # A watcher in the command's group waits for the end of a pipe that we hold: when we are killed, the group dies too.
+# Only ever the group: without a namespace of its own, "all there is" would be the whole machine.
 GUARD = "exec 3<&0 0</dev/null; (read -r _ <&3; kill -9 0) >/dev/null 2>&1 & exec 3<&-; "
 
 

@@ -113,13 +113,14 @@ def _attack(launcher: Launcher, name: str) -> Proof:
 def _run(launcher: Launcher, asked: Asked) -> set[str] | None:
     """What the attacker reports; None when it never came to speak."""
     launch = launcher.prepare(asked)
+    watched, life = os.pipe()
     try:
         answer = subprocess.run(
             launch.words,
             cwd=launch.folder,
             env={**launch.environment},
             pass_fds=launch.descriptors,
-            stdin=subprocess.DEVNULL,
+            stdin=watched if launch.guarded else subprocess.DEVNULL,
             capture_output=True,
             timeout=TIME_S,
             start_new_session=True,
@@ -128,7 +129,7 @@ def _run(launcher: Launcher, asked: Asked) -> set[str] | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     finally:
-        for descriptor in launch.descriptors:
+        for descriptor in (watched, life, *launch.descriptors):
             os.close(descriptor)
         if launch.told >= 0:
             usage.await_namespace(launch.told)
