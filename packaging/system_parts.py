@@ -67,6 +67,7 @@ PROGRAMS = {  # what tests start, and the Debian package it comes in
     "strace": "strace",
     "bwrap": "bubblewrap",
     "git": "git",
+    "curl": "curl",
 }
 
 

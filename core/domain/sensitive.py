@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 from functools import lru_cache
 
 SECRET_NAMES = (
@@ -15,7 +15,7 @@ SECRET_NAMES = (
     "gshadow",
 )  # fmt: skip
 HARMLESS_NAMES = ("*.pub", ".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults", ".env.test")
-SECRET_FOLDERS = (
+SECRET_FOLDERS: tuple[tuple[str, ...], ...] = (
     (".ssh",), (".gnupg",), (".aws",), (".azure",), (".kube",), (".password-store",), (".docker", "config.json"),
     (".config", "gcloud"), (".config", "gh"), (".config", "op"), (".config", "hub"), (".config", "rclone"),
     (".config", "google-chrome"), (".config", "chromium"), (".mozilla",), (".thunderbird",),
@@ -23,7 +23,7 @@ SECRET_FOLDERS = (
     (".cargo", "credentials.toml"), (".terraform.d", "credentials.tfrc.json"), ("etc", "shadow"), ("etc", "sudoers"),
     ("proc", "*", "environ"), ("proc", "*", "mem"), ("proc", "*", "root"), ("proc", "*", "fd"),
 )  # fmt: skip
-PROTECTED = (
+PROTECTED: tuple[tuple[str, ...], ...] = (
     (".git", "hooks"), (".git", "config"), (".git", "config.worktree"), (".git", "info", "attributes"),
     (".git", "modules"), (".gitmodules",), (".gitattributes",), (".gitconfig",), (".husky",), (".githooks",),
     (".vscode",), (".idea",), (".devcontainer",), (".mcp.json",), (".envrc",), (".claude",), (".agents",),
@@ -36,10 +36,20 @@ PROTECTED = (
 )  # fmt: skip
 
 
+def _any_of(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(translate, names)))
+
+
+_SECRET, _HARMLESS = _any_of(SECRET_NAMES), _any_of(HARMLESS_NAMES)
+_FIRST = {places: frozenset(place[0] for place in places) for places in (SECRET_FOLDERS, PROTECTED)}
+
+
 def plain_parts(path: str) -> list[str]:
     """The parts of a path as the most forgiving file system would compare them."""
-    folded = unicodedata.normalize("NFKC", path).casefold()
-    folded = "".join(c for c in folded if unicodedata.category(c) != "Cf")
+    folded = path.casefold()
+    if not path.isascii():
+        folded = unicodedata.normalize("NFKC", path).casefold()
+        folded = "".join(c for c in folded if unicodedata.category(c) != "Cf")
     parts = (re.sub(r"[ .]+$", "", part.split(":")[0]) or part for part in re.split(r"[/\\]", folded))
     return [part for part in parts if part not in ("", ".")]
 
@@ -51,10 +61,7 @@ def is_secret(path: str) -> bool:
         return False
     if _runs_through(parts, SECRET_FOLDERS):
         return not fnmatchcase(parts[-1], "*.pub")
-    name = parts[-1]
-    return any(fnmatchcase(name, secret) for secret in SECRET_NAMES) and not any(
-        fnmatchcase(name, harmless) for harmless in HARMLESS_NAMES
-    )
+    return bool(_SECRET.match(parts[-1])) and not _HARMLESS.match(parts[-1])
 
 
 @lru_cache(maxsize=4096)
@@ -78,6 +85,8 @@ def is_protected(path: str) -> bool:
 
 
 def _runs_through(parts: list[str], places: tuple[tuple[str, ...], ...]) -> bool:
+    if _FIRST[places].isdisjoint(parts):
+        return False
     return any(
         all(map(fnmatchcase, parts[at : at + len(place)], place))
         for place in places

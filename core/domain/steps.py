@@ -59,6 +59,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "find": ("Looking for", "Looked for"),
         "search": ("Searching", "Searched"),
         "command": ("Running", "Ran"),
+        "fetch": ("Fetching", "Fetched"),
         "todo": ("Planning", "Planned"),
         "decision": ("Deciding", "Decided"),
         "problem": ("Reporting", "Reported"),
@@ -161,7 +162,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
         case Tainted(call_id=call):
             changed.mark(call, outside=1)
         case SessionOpened() | CallAllowed() | DecisionMade() | ProblemReported():
-            pass  # said by the page's header, or by the row of their call
+            pass  # said by the list, or by the row of their call
         case LimitMet() | LimitRaised() | Nudged():
             changed.add("notice", "done", object=line(_notice(entry.event)))
         case RunPaused(why=why):

@@ -1,10 +1,10 @@
-"""The files that edits and differences change: looked at and put back in one place."""
+"""The files that edits and differences change: looked at and written through the broker of the folder."""
 
 from pathlib import Path
 
-from core.workspace.broker import READ_LIMIT, Broker
+from core.workspace.broker import Broker
 
-LIMIT = READ_LIMIT
+LIMIT = 8 << 20
 
 
 def exists(workspace: Path, name: str) -> bool:
@@ -15,7 +15,7 @@ def exists(workspace: Path, name: str) -> bool:
 def look(workspace: Path, name: str) -> bytes:
     """The contents of an ordinary file of a sane size."""
     with Broker(workspace) as broker:
-        return broker.read(name)
+        return broker.read(name, LIMIT)
 
 
 def put(workspace: Path, name: str, body: bytes | None) -> None:

@@ -1,12 +1,14 @@
 """Find files by their names."""
 
 import asyncio
+import stat
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
+from core.domain.problems import Problem
 from core.tools.globs import LONGEST, matches, parts_of
 from core.tools.tool import Result, Tool
 from core.tools.walk import Walk, shown
@@ -43,11 +45,13 @@ def _find(parameters: Find, workspace: Path) -> Result:
 
 
 def folder_of(name: str, workspace: Path) -> tuple[str, ...]:
-    """The parts of a folder's path inside the workspace."""
+    """The parts of a folder's path inside the workspace, links resolved."""
     with Broker(workspace) as broker:
-        broker.entries(name)
-        real = PurePosixPath(broker.real(name))
-    return real.parts
+        real = broker.real(name)
+        found = broker.look(real)
+    if found is None or not stat.S_ISDIR(found.st_mode):
+        raise Problem(f"There is no folder {name}.", "", "Name a folder that exists.")
+    return tuple(part for part in real.split("/") if part not in ("", "."))
 
 
 FIND = Tool(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from annotated_types import Ge
 
+from core.tools.seen import digest
 from core.tools.tool import Result, Tool
 from core.workspace.broker import Broker
 
@@ -28,12 +29,13 @@ def _read(parameters: Read, workspace: Path) -> Result:
     if b"\0" in body[:8192]:
         return Result(f"{parameters.path} is no text file ({len(body):,} bytes).", failed=True)
     text = body.decode("utf-8", "replace")
+    seen = ((parameters.path, digest(body)),)
     if parameters.start == 1 and not parameters.end:
-        return Result(text)
+        return Result(text, seen=seen)
     lines = text.splitlines(keepends=True)
     if parameters.start > max(len(lines), 1):
         return Result(f"{parameters.path} has {len(lines):,} lines.", failed=True)
-    return Result("".join(lines[parameters.start - 1 : parameters.end or None]))
+    return Result("".join(lines[parameters.start - 1 : parameters.end or None]), seen=seen)
 
 
 def row(parameters: Read) -> str:

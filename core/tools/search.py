@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 import json
 import os
+import posixpath
 import re
 import shutil
 import signal
+import stat
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,6 +23,7 @@ from core.tools.find import folder_of
 from core.tools.globs import LONGEST, matches, parts_of
 from core.tools.tool import Result, Tool
 from core.tools.walk import Walk, shown
+from core.workspace.broker import Broker
 
 HITS = 200
 LINE = 400
@@ -70,12 +73,13 @@ async def search(parameters: Search, workspace: Path, ripgrep: str | None) -> Re
 
 def _start(name: str, workspace: Path) -> tuple[tuple[str, ...], str]:
     """The folder to walk, and the one file of it that is meant, if so."""
-    path = workspace / name
-    if path.is_dir():
-        return folder_of(name, workspace), ""
-    if not path.is_file() or path.is_symlink():
+    with Broker(workspace) as broker:
+        found = broker.look(name)
+    if found is not None and stat.S_ISREG(found.st_mode):
+        return folder_of(posixpath.dirname(name) or ".", workspace), posixpath.basename(name)
+    if found is None or not stat.S_ISDIR(found.st_mode):
         raise Problem(f"There is no file or folder {name}.", "", "Name one that exists.")
-    return folder_of(str(Path(name).parent), workspace), path.name
+    return folder_of(name, workspace), ""
 
 
 def _files(parameters: Search, workspace: Path) -> tuple[Path, list[tuple[str, ...]], str]:

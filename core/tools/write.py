@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.tools.seen import digest
 from core.tools.tool import Change, Result, Tool, to_its_end
 from core.workspace.broker import Broker
 
@@ -24,7 +25,8 @@ def _write(parameters: Write, workspace: Path) -> Result:
     what = "Wrote" if done.before is None else "Replaced"
     linked = " The file had another name too, which still holds the old text." if done.names > 1 else ""
     changes = () if done.before == after else (Change(parameters.path, done.before, after),)
-    return Result(f"{what} {parameters.path} ({len(after):,} bytes).{linked}", changes=changes)
+    told = f"{what} {parameters.path} ({len(after):,} bytes).{linked}"
+    return Result(told, changes=changes, seen=((parameters.path, digest(after)),))
 
 
 WRITE = Tool(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 _NEW_USER = 0x10000000
 _CLONE = {"x86_64": 56, "aarch64": 220}
-libc = ctypes.CDLL(None, use_errno=True)
+libc = ctypes.CDLL(None if os.name == "posix" else "msvcrt", use_errno=True)
 
 
 def read_outside(order: dict[str, str]) -> bool:

@@ -19,7 +19,7 @@ _FILE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # the rights that mean som
 _ALL = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}  # by version of the interface
 _NEWEST = (1 << 16) - 1
 
-libc = ctypes.CDLL(None, use_errno=True)
+libc = ctypes.CDLL(None if os.name == "posix" else "msvcrt", use_errno=True)
 
 
 def call(number: int, *arguments: object) -> int:
@@ -96,7 +96,7 @@ def main(words: list[str]) -> None:
             os.chdir(order["folder"])
             os.execv(order["command"][0], order["command"])
         except OSError as error:
-            print(f"The command could not be confined: {error}", file=sys.stderr, flush=True)  # noqa: T201 - no output of ours here
+            os.write(2, f"The command could not be confined: {error}\n".encode())
             os._exit(126)
     while True:
         pid, status = os.wait()

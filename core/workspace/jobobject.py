@@ -1,28 +1,45 @@
 """Run commands on Windows in a job object: limits, and one end for all; no walls around files and network."""
 
+import ctypes
+import struct
+import subprocess
 import sys
-from dataclasses import dataclass
+from typing import Any
 
 from core.workspace.launch import Asked, Launch, Level, Limits, clean_environment
 
 _ACTIVE, _JOB_MEMORY, _DIE_UNHANDLED, _KILL_ON_CLOSE = 0x8, 0x200, 0x400, 0x2000
-_CLOSED_UI = 0xFF  # handles, clipboard, desktop, settings and shutdown of the person's session
+_EXTENDED = 9  # JobObjectExtendedLimitInformation
 
 
-@dataclass(frozen=True, slots=True)
-class JobLimits:
-    """What is set on the job, as the numbers Windows takes."""
-
-    flags: int
-    processes: int
-    memory: int
-    interface: int
-
-
-def job_limits(limits: Limits) -> JobLimits:
-    """Committed memory is what Windows can hold down; closing our handle ends every process of the job."""
+def job_limits(limits: Limits) -> bytes:
+    """JOBOBJECT_EXTENDED_LIMIT_INFORMATION of 64 bit. Closing the last handle of the job ends every process in it."""
     flags = _ACTIVE | _JOB_MEMORY | _DIE_UNHANDLED | _KILL_ON_CLOSE
-    return JobLimits(flags, limits.processes, limits.memory, _CLOSED_UI)
+    basic = struct.pack("<qqI4xQQI4xQII", 0, 0, flags, 0, 0, limits.processes, 0, 0, 0)
+    return basic + bytes(48) + struct.pack("<QQQQ", 0, limits.memory, 0, 0)
+
+
+def hold(process: "subprocess.Popen[bytes]", limits: Limits) -> int:
+    """Put a process into a job of its own; the handle of the job, to be closed when the command has ended."""
+    kernel, held = _kernel(), ctypes.c_void_p(vars(process)["_handle"])
+    kernel.CreateJobObjectW.restype = ctypes.c_void_p
+    job = ctypes.c_void_p(kernel.CreateJobObjectW(None, None))
+    body = job_limits(limits)
+    if not kernel.SetInformationJobObject(job, _EXTENDED, body, len(body)) or not kernel.AssignProcessToJobObject(
+        job, held
+    ):
+        process.kill()
+        raise OSError("the command could not be put into a job object")
+    return job.value or 0
+
+
+def let_go(job: int) -> None:
+    """End all that is left in the job."""
+    _kernel().CloseHandle(ctypes.c_void_p(job))
+
+
+def _kernel() -> Any:
+    return vars(ctypes)["WinDLL"]("kernel32")  # other systems have no such name
 
 
 class JobObject:
@@ -41,4 +58,4 @@ class JobObject:
 
     def prepare(self, asked: Asked) -> Launch:
         words = ("cmd.exe", "/d", "/s", "/c", asked.command)
-        return Launch(words, clean_environment(), asked.folder, "group")
+        return Launch(words, clean_environment(), asked.folder, "job")

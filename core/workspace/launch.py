@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 Level = Literal["verified", "reduced", "none"]
-Ending = Literal["namespace", "tree", "group"]  # who dies with the first process: all, what descends, what stayed
+# Who dies with the first process: all in its namespace, what descends from it, what stayed in its group, its job.
+Ending = Literal["namespace", "tree", "group", "job"]
 
 PASSED = (
     *("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "SHELL", "SYSTEMROOT"),

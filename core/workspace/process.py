@@ -11,7 +11,7 @@ from secrets import token_hex
 from typing import IO
 
 from core.domain.problems import Problem
-from core.workspace import usage
+from core.workspace import jobobject, usage
 from core.workspace.launch import Launch, Limits
 
 KEEP = 262_144  # bytes kept of the start, and of the end
@@ -52,6 +52,7 @@ class Running(asyncio.Protocol):
         self._transport: asyncio.BaseTransport | None = None
         self._mark = token_hex(8)
         self._process, self._output, self._life = _start(launch, self._mark)
+        self._job = jobobject.hold(self._process, limits) if launch.ending == "job" else 0
         self._watch_exit()
         self._later(limits.time_s, self.kill, f"stopped after {limits.time_s:g} s")
         self._later(LOOK_S / 4, self._look)
@@ -159,8 +160,17 @@ class Running(asyncio.Protocol):
             self._later(GRACE_S, self._finish)
 
     def _end_all(self) -> None:
+        if self._launch.ending == "job":
+            job, self._job = self._job, 0
+            if job:
+                jobobject.let_go(job)
+            return
         if self._launch.ending == "namespace":
-            usage.end(self._process.pid)  # its namespace dies with it
+            # Its first process dies with it, but not in the moment before it has asked the kernel for that.
+            for pid in (*usage.descendants(self._process.pid), self._process.pid):
+                usage.end(pid)
+            if self._why:
+                usage.end_marked(f"{MARK}={self._mark}".encode())
             return
         if self._launch.ending == "group":
             usage.end_group(self._process.pid)  # first, so that no shell tells of the death of its children

@@ -1,7 +1,6 @@
 """Prove a sandbox before it is trusted: eight real attacks, run inside it, against a listener, a canary and a decoy."""
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -169,6 +168,8 @@ def _unix_listener(place: Path) -> Iterator[None]:
 def _still_locked(place: Path) -> bool:
     if not place.exists():
         return False
+    import fcntl
+
     with place.open() as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -52,6 +53,20 @@ HOME = (
 _PRIVATE = re.compile(r"^(credential|include|includeif|sendemail|imap|github|gitlab|hub)\b", re.IGNORECASE)
 _PRIVATE_KEYS = re.compile(r"(extraheader|password|token|cookiefile|sshcommand|askpass|sslkey|proxy)$", re.IGNORECASE)
 _WITH_A_NAME_IN_IT = re.compile(r"://[^/\s]*@")
+
+
+def copy_settings(target: Path) -> None:
+    """The files of /etc that programs need, without the keys that lie among them."""
+    target.mkdir()
+    for name in ETC:
+        place = Path("/etc") / name
+        try:
+            if place.is_dir():
+                shutil.copytree(place, target / name, symlinks=True, ignore=shutil.ignore_patterns("private", "*.key"))
+            elif place.exists():
+                shutil.copy(place, target / name)
+        except (OSError, shutil.Error):
+            continue  # what is closed to us would be closed to the command
 
 
 def home() -> Path | None:

@@ -42,6 +42,7 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "edit": KindLook("file-pen-line", "done", "Edited a file"),
         "find": KindLook("search", "network", "Looked for files"),
         "search": KindLook("search", "network", "Searched the folder"),
+        "fetch": KindLook("arrow-down", "network", "Fetched a page"),
         "command": KindLook("terminal", "command", "Ran a command"),
         "todo": KindLook("check", "thinking", "Planned"),
         "decision": KindLook("share", "thinking", "Decided"),

@@ -73,6 +73,13 @@ def test_nothing_outside_is_edited(tmp_path: Path, name: str) -> None:
     assert (tmp_path / "out.txt").read_text() == "canary"
 
 
+def test_what_read_and_write_have_shown_can_be_edited(tmp_path: Path) -> None:
+    put(tmp_path, "a.txt", "one\ntwo\n")
+    for name, more in (("read", {"start": 2}), ("write", {"content": "two\n"})):
+        first = call(tmp_path, name, path="a.txt", **more)
+        assert not call(tmp_path, "edit", seen_after({}, first), path="a.txt", old="two", new="2").failed
+
+
 def test_what_is_known_follows_reads_and_own_writes_only() -> None:
     first = seen_after({}, Result("", seen=(("./a", "1"),)))
     assert first == {"a": "1"}

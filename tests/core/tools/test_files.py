@@ -13,10 +13,11 @@ import pytest
 from core.domain.events import FileChanged, ToolReturned
 from core.domain.problems import Problem
 from core.engine.acts import act, lines_changed
-from core.tools.read import LIMIT, READ, Read
+from core.tools.read import READ, Read
 from core.tools.tool import Result, Tool
 from core.tools.write import WRITE, Write
-from core.workspace.paths import inside, workspace
+from core.workspace.broker import READ_LIMIT as LIMIT
+from core.workspace.paths import workspace
 
 
 def acted(tool: Tool, parameters: Any, folder: Path) -> tuple[ToolReturned, list[FileChanged], dict[str, bytes]]:
@@ -76,12 +77,11 @@ def test_the_outside_is_refused(tmp_path: Path, name: str) -> None:
     assert (tmp_path / "out").read_text() == "canary"
 
 
-def test_a_link_inside_is_followed(tmp_path: Path) -> None:
+def test_a_link_is_not_written_through(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x")
     (tmp_path / "b").symlink_to("a")
-    assert inside(tmp_path, "b") == tmp_path / "a"
-    assert not acted(WRITE, Write("b", "y"), tmp_path)[0].failed
-    assert (tmp_path / "b").is_symlink() and (tmp_path / "a").read_text() == "y"
+    assert "Name the file it leads to" in acted(WRITE, Write("b", "y"), tmp_path)[0].output.head
+    assert (tmp_path / "b").is_symlink() and (tmp_path / "a").read_text() == "x"
 
 
 def test_a_write_is_a_change_with_both_contents(tmp_path: Path) -> None:

@@ -45,9 +45,8 @@ def test_one_hunk_that_does_not_fit_leaves_everything(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_puts_the_others_back(tmp_path: Path) -> None:
     put(tmp_path, "a.txt", "a\n")
-    put(tmp_path, "b", "a file where a folder is wanted\n")
-    diff = "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-a\n+b\n--- /dev/null\n+++ b/c.txt\n@@ -0,0 +1 @@\n+x\n"
-    done = call(tmp_path, "patch", diff=diff.replace("+++ b/c", "+++ ./b/c"))
+    diff = "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-a\n+b\n--- /dev/null\n+++ b/.git/hooks/x\n@@ -0,0 +1 @@\n+x\n"
+    done = call(tmp_path, "patch", diff=diff)
     assert done.failed and "nothing was changed" in done.output
     assert (tmp_path / "a.txt").read_text() == "a\n"
 

@@ -28,6 +28,7 @@ from tests.core.workspace.commands import RUNGS, Ear, await_, proof_of, run, wal
 from tests.core.workspace.ground import Ground, lay
 
 ROOT = Path(__file__).parents[3]
+LEFT = [f"{60 + number}.{os.getpid()}" for number in range(5)]  # how long those sleep who should not be left
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the rungs of Linux")
 
 
@@ -238,7 +239,11 @@ def test_a_time_limit(command: str, sandbox: Sandbox, ground: Ground) -> None:
 
 @pytest.mark.parametrize(
     "leaving",
-    ["sleep 61.7 & exit 0", "setsid sleep 61.7 & exit 0", "(setsid sh -c 'sleep 61.7 & sleep 61.7' &); exit 0"],
+    [
+        f"sleep {LEFT[0]} & exit 0",
+        f"setsid sleep {LEFT[0]} & exit 0",
+        f"(setsid sh -c 'sleep {LEFT[0]} & sleep {LEFT[0]}' &); exit 0",
+    ],
     ids=["T4", "T5", "twice"],
 )
 def test_nothing_is_left(leaving: str, sandbox: Sandbox, ground: Ground) -> None:
@@ -246,13 +251,15 @@ def test_nothing_is_left(leaving: str, sandbox: Sandbox, ground: Ground) -> None
     began = time.monotonic()
     done = run(sandbox, leaving, ground.folder)
     assert done.exit_code == 0 and time.monotonic() - began < 10
-    assert_nobody("61.7")
+    assert_nobody(LEFT[0])
 
 
-def assert_nobody(word: str) -> None:
-    """No process with this word, within a moment: those killed last are still being collected."""
+def assert_nobody(*words: str) -> None:
+    """No process with these words, within a moment: those killed last are still being collected."""
     until_ = time.monotonic() + 5
-    while found := [place for place in Path("/proc").glob("[0-9]*/cmdline") if word in words_of(place).split()]:
+    while found := [
+        place for place in Path("/proc").glob("[0-9]*/cmdline") if all(word in words_of(place) for word in words)
+    ]:
         assert time.monotonic() < until_, [words_of(place) for place in found]
 
 
@@ -264,10 +271,10 @@ def words_of(place: Path) -> str:
 
 def test_too_many_processes(sandbox: Sandbox, ground: Ground) -> None:
     """T7, bounded."""
-    bomb = "i=0; while [ $i -lt 200 ]; do sleep 62.7 & i=$((i+1)); done; wait"
+    bomb = f"i=0; while [ $i -lt 200 ]; do sleep {LEFT[1]} & i=$((i+1)); done; wait"
     done = run(sandbox, bomb, ground.folder, Limits(time_s=20, processes=40))
     assert done.exit_code != 0 or "processes" in done.ended or "fork" in done.output.lower(), done
-    assert_nobody("62.7")
+    assert_nobody(LEFT[1])
 
 
 def test_too_much_memory(sandbox: Sandbox, ground: Ground) -> None:
@@ -318,16 +325,33 @@ def test_a_stop_ends_all(sandbox: Sandbox, ground: Ground) -> None:
     """K4, D20: a cancelled wait returns when nothing is left."""
 
     async def stop() -> None:
-        work = asyncio.ensure_future(
-            sandbox.run(Asked("sleep 63.7 & setsid sleep 63.7 & echo up; wait", ground.folder))
-        )
-        await asyncio.sleep(0.2)
+        ear, asked = Ear(), Asked(f"sleep {LEFT[2]} & setsid sleep {LEFT[2]} & echo up; wait", ground.folder)
+        work = asyncio.ensure_future(sandbox.run(asked, ear))
+        await ear.until(b"up")
         work.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await work
 
     await_(stop())
-    assert_nobody("63.7")
+    assert_nobody(LEFT[2])
+
+
+def test_a_stop_at_any_moment(wrapped: Sandbox, ground: Ground) -> None:
+    """K4: also before bubblewrap has told its child to die with it."""
+
+    async def stop(after: int) -> None:
+        work = asyncio.ensure_future(wrapped.run(Asked(f"setsid sleep {LEFT[2]} & wait", ground.folder)))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(after / 1000):
+                await asyncio.shield(work)
+        work.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await work
+
+    for after in range(0, 50):
+        await_(stop(after))
+    assert_nobody(LEFT[2])
+    assert_nobody("--die-with-parent", str(ground.folder))
 
 
 def test_in_the_background(sandbox: Sandbox, ground: Ground) -> None:
@@ -335,7 +359,7 @@ def test_in_the_background(sandbox: Sandbox, ground: Ground) -> None:
     ear = Ear()
 
     async def watch() -> Finished | None:
-        asked = Asked("echo one; read x < fifo; echo two; sleep 64.7", ground.folder)
+        asked = Asked(f"echo one; read x < fifo; echo two; sleep {LEFT[3]}", ground.folder)
         running = await sandbox.start(asked, ear)
         await ear.until(b"one")
         assert running.finished is None and running.output() == "one\n"
@@ -348,7 +372,7 @@ def test_in_the_background(sandbox: Sandbox, ground: Ground) -> None:
     os.mkfifo(ground.folder / "fifo")
     done = await_(watch())
     assert done and done.ended == "stopped" and ear.heard == b"one\ntwo\n"
-    assert_nobody("64.7")
+    assert_nobody(LEFT[3])
 
 
 KILLED = """
@@ -359,7 +383,7 @@ from core.workspace.launch import Asked
 from tests.core.workspace.commands import RUNGS
 async def go():
     sandbox = Sandbox(RUNGS[sys.argv[1]](), None, unconfined=True)
-    await sandbox.run(Asked("echo up; sleep 65.7 & setsid sleep 65.7 & sleep 65.7", Path(sys.argv[2])),
+    await sandbox.run(Asked("echo up; sleep LEFT & setsid sleep LEFT & sleep LEFT", Path(sys.argv[2])),
                       lambda text: print(text, flush=True))
 asyncio.run(go())
 """
@@ -370,19 +394,19 @@ def test_our_own_death_ends_all(name: str, ground: Ground) -> None:
     """C16: killed without a word."""
     with walls(name):
         pass
-    words = [sys.executable, "-c", KILLED, name, str(ground.folder)]
+    words = [sys.executable, "-c", KILLED.replace("LEFT", LEFT[4]), name, str(ground.folder)]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE) as ours:
         assert ours.stdout and ours.stdout.readline()
         ours.send_signal(signal.SIGKILL)
-    assert_nobody("65.7")
+    assert_nobody(LEFT[4])
 
 
 def test_without_walls_the_group_dies_with_us(ground: Ground) -> None:
-    words = [sys.executable, "-c", KILLED.replace("setsid ", ""), "none", str(ground.folder)]
+    words = [sys.executable, "-c", KILLED.replace("setsid ", "").replace("LEFT", LEFT[4]), "none", str(ground.folder)]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE) as ours:
         assert ours.stdout and ours.stdout.readline()
         ours.send_signal(signal.SIGKILL)
-    assert_nobody("65.7")
+    assert_nobody(LEFT[4])
     assert Plain().level == "none"
 
 

@@ -1,0 +1,135 @@
+"""Fetching: what a server may do, what an address may say, and where nothing is fetched from."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import core.tools.fetch as fetch_module
+from core.domain.problems import Problem
+from core.tools.fetch import Fetch, as_text, fetch, read_url, run
+from core.tools.tool import Result
+
+HTML = b"Content-Type: text/html; charset=utf-8\r\n\r\n"
+
+
+async def here(name: str) -> tuple[str, ...]:
+    """As if every name led to this machine, and that were allowed."""
+    return ("127.0.0.1",)
+
+
+def served(answer: Callable[[str], bytes], path: str = "/", host: str = "example.org") -> tuple[Result, list[str]]:
+    """What fetching makes of a server's answers, and what the server was asked."""
+    heard: list[str] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        heard.append(head)
+        writer.write(answer(head.split(" ")[1]).replace(b"PORT", port.encode()))
+        writer.close()
+
+    port = ""
+
+    async def main() -> Result:
+        nonlocal port
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = str(server.sockets[0].getsockname()[1])
+        async with server:
+            return await fetch(f"http://{host}:{port}{path}", here)
+
+    return asyncio.run(main()), heard
+
+
+def test_a_page_comes_as_its_words() -> None:
+    page = (
+        "<html><style>x{}</style><script>if (a<b) evil()</script><h1>T\u00efll &amp; co</h1><p>one\n two</p>".encode()
+    )
+    done, heard = served(lambda path: b"HTTP/1.1 200 OK\r\n" + HTML + page, "/a?b=\u00fc#c")
+    assert not done.failed and done.output.split("\n\n")[1] == "T\u00efll & co\none\ntwo"
+    assert heard[0].startswith("GET /a?b=%C3%BC HTTP/1.0\r\nHost: example.org:") and "#" not in heard[0]
+
+
+def test_a_move_stays_at_its_host() -> None:
+    moves = {"/": b"HTTP/1.1 302 F\r\nLocation: /there\r\n\r\n", "/there": b"HTTP/1.1 200 OK\r\n" + HTML + b"here"}
+    done, heard = served(lambda path: moves[path])
+    assert done.output.endswith("here") and len(heard) == 2
+    for target in (b"http://other.example/x", b"//other.example/x", b"http://example.org:1/x"):
+        done, heard = served(lambda path, to=target: b"HTTP/1.1 301 M\r\nLocation: " + to + b"\r\n\r\n")  # type: ignore[misc]
+        assert done.failed and "has moved to" in done.output and len(heard) == 1
+    with pytest.raises(Problem, match="moves on and on"):
+        served(lambda path: b"HTTP/1.1 302 F\r\nLocation: " + path.encode() + b"x\r\n\r\n")
+    with pytest.raises(Problem):
+        served(lambda path: b"HTTP/1.1 302 F\r\nLocation: file:///etc/passwd\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (b"HTTP/1.1 404 No\r\n" + HTML + b"gone", "404"),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n\x89PNG", "no text"),
+        (b"HTTP/1.1 200 OK\r\n" + HTML + b"a\0b", "no text"),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nx", "not asked for"),
+        (b"SSH-2.0-x\r\n\r\n", "does not speak HTTP"),
+        (b"HTTP/1.1 200 OK\r\nx: " + b"a" * 200_000 + b"\r\n\r\n", "could not be fetched"),
+        (b"HTTP/1.1 200 OK\r\n", "could not be fetched"),
+        (b"HTTP/1.1 200 OK\r\n" + HTML + b"a" * (3 << 20), "[cut: the page is longer]"),
+    ],
+    ids=range(8),
+)
+def test_what_servers_do(answer: bytes, said: str) -> None:
+    try:
+        done = served(lambda path: answer)[0]
+        assert said in done.output and len(done.output) < 250_000
+    except Problem as problem:
+        assert said in str(problem)
+
+
+def test_a_server_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch_module, "SECONDS", 0.2)
+
+    async def main() -> Result:
+        gone = asyncio.Event()
+
+        async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            with contextlib.suppress(ConnectionResetError):
+                await reader.read()
+            writer.close()
+            gone.set()
+
+        server = await asyncio.start_server(hang, "127.0.0.1", 0)
+        async with server:
+            try:
+                return await fetch(f"http://a.example:{server.sockets[0].getsockname()[1]}/", here)
+            finally:
+                await gone.wait()
+
+    with pytest.raises(Problem, match="did not answer"):
+        asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["file:///etc/passwd", "ftp://a.b/", "http:///x", "http://a:b@c.d/", "http://a@c.d/", "http://a.b:99999/", "a.b",
+     "http://a b.c/", "http://a.b/\r\nX: y", "http://a.b\\@c.d/", "javascript:alert(1)", "http://[::1", "http://a.b/\u202e"],
+)  # fmt: skip
+def test_what_is_no_address(url: str) -> None:
+    with pytest.raises(Problem):
+        read_url(url)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "localhost", "0x7f000001", "2130706433", "127.1", "0177.0.0.1", "[::1]", "0.0.0.0",
+     "[::ffff:127.0.0.1]", "169.254.169.254", "10.0.0.1", "192.168.1.1",
+     "[64:ff9b::7f00:1]", "a.localhost", "printer.local"],
+)  # fmt: skip
+def test_nothing_is_fetched_from_here_or_next_door(host: str) -> None:
+    with pytest.raises(Problem):
+        asyncio.run(run(Fetch(f"http://{host}/"), Path()))
+
+
+def test_no_page_is_slow_to_read() -> None:
+    for page in ("<" * 1_000_000, "<script>" * 100_000, "<p " * 300_000, "&#x41" * 200_000):
+        assert len(as_text(page)) <= 1_000_000
