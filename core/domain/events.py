@@ -60,10 +60,10 @@ class SessionOpened:
 
 @dataclass(frozen=True, slots=True)
 class SessionForked:
-    """Everything before this was copied from `origin`, up to its entry `seq`. What follows happened here alone."""
+    """Everything before this was copied from `origin`, up to its entry `until`. What follows happened here alone."""
 
     origin: str
-    seq: int
+    until: int
     why: Literal["fork", "edit", "model"] = "fork"
 
 
@@ -314,9 +314,9 @@ class FilesRewound:
 
 @dataclass(frozen=True, slots=True)
 class VerdictGiven:
-    """Was a run any good? The person's word or that of the task's own check; empty takes it back."""
+    """Was the run with this number any good? The person's word or that of its own check; empty takes it back."""
 
-    run: int
+    number: int
     verdict: Literal["up", "down", ""]
     note: Text = Text()
     tags: tuple[str, ...] = ()

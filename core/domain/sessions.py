@@ -102,7 +102,7 @@ def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
             return {"status": ENDINGS[status], "waiting": 0}
         case SessionForked(origin=origin):
             return {"origin": origin}
-        case VerdictGiven(run=run, verdict=verdict, by=by) if run == row.runs:
+        case VerdictGiven(number=number, verdict=verdict, by=by) if number == row.runs:
             return {"verdict" if by == "person" else "checked": verdict}
         case _:
             return {}

@@ -163,12 +163,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.mark(call, outside=1)
         case SessionOpened() | CallAllowed() | DecisionMade() | ProblemReported():
             pass  # said by the list, or by the row of their call
-        case LimitMet(limit=limit, used=used, allowed=allowed):
-            changed.add("notice", "done", object=line(f"{used:g} of {allowed:g} {limit}"))
-        case LimitRaised(limit=limit, allowed=allowed):
-            changed.add("notice", "done", object=line(f"{limit}: up to {allowed:g}"))
-        case Nudged(why=why):
-            changed.add("notice", "done", object=line(why))
+        case LimitMet() | LimitRaised() | Nudged():
+            changed.add("notice", "done", object=line(_notice(entry.event)))
         case RunPaused(why=why):
             changed.close("request", "stopped")
             changed.turn("run", "paused")
@@ -179,14 +175,31 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             _resume(settled, changed)
         case RunEnded(status=status, reason=reason):
             _end(status, reason, changed)
+        case SessionForked() | FilesRewound() | VerdictGiven():
+            _look_back(entry.event, changed)
+    return changed.rows()
+
+
+def _notice(event: LimitMet | LimitRaised | Nudged) -> str:
+    match event:
+        case LimitMet(limit=limit, used=used, allowed=allowed):
+            return f"{used:g} of {allowed:g} {limit}"
+        case LimitRaised(limit=limit, allowed=allowed):
+            return f"{limit}: up to {allowed:g}"
+        case Nudged(why=why):
+            return why
+
+
+def _look_back(event: SessionForked | FilesRewound | VerdictGiven, changed: "_Pen") -> None:
+    """What a person did with the session, besides running it."""
+    match event:
         case SessionForked(origin=origin):
             changed.add("fork", "done", object=origin)
         case FilesRewound(files=files, left=left):
             names = line(", ".join(file.path for file in files))
             changed.add("rewind", "stopped" if left else "done", object=names, marks={"files": len(files)})
         case VerdictGiven():
-            changed.add("verdict", "done", object=_verdict(entry.event))
-    return changed.rows()
+            changed.add("verdict", "done", object=_verdict(event))
 
 
 def _verdict(event: VerdictGiven) -> str:

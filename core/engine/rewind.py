@@ -181,7 +181,7 @@ def _changes(entries: Iterable[Entry]) -> Iterator[tuple[int, str, str, str, boo
 
 
 def _runs(event: CallStarted) -> bool:
-    return event.kind == "command"
+    return event.step == "command"
 
 
 def _hash(body: bytes | None) -> str:

@@ -112,7 +112,7 @@ class Runs:
             case SessionForked():
                 for run in self.made.values():
                     run.copied = True
-            case VerdictGiven(run=number):
+            case VerdictGiven(number=number):
                 if number in self.made:
                     _judge(self.made[number], entry.event)
             case _ if entry.run in self.made:

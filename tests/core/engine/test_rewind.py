@@ -191,7 +191,9 @@ def test_any_rewind_is_how_it_was_and_its_undo_how_it_is(
                 path.write_text(text)
                 names = ["" if body is None else blob_hash(body) for body in (before, text.encode())]
                 kept = {blob_hash(body): body for body in (before, text.encode()) if body is not None}
-                await scene.services.runs._journal.append(session, FileChanged("c", name, *names), blobs=kept)
+                await scene.services.runs._journal.append(
+                    session, FileChanged("c", name, names[0], names[1]), blobs=kept
+                )
                 states.append(texts(scene.folder))
                 seqs.append(scene.engine.session(session).seq)
             for _ in range(2):
@@ -199,10 +201,11 @@ def test_any_rewind_is_how_it_was_and_its_undo_how_it_is(
                 place = data.draw(st.integers(0, len(writes)))
                 done = await scene.engine.history.rewind(session, await scene.engine.history.plan(session, seqs[place]))
                 assert texts(scene.folder) == states[place] and not done.left
-                if done.files and data.draw(st.booleans()):
+                if bool(done.files) and data.draw(st.booleans()):
                     await undo(scene, session)
                     assert texts(scene.folder) == here
             entries = [entry async for entry in scene.engine.entries(session)]
-            assert last_rewind(entries) is None or isinstance(last_rewind(entries).event, FilesRewound)  # type: ignore[union-attr]
+            found = last_rewind(entries)
+            assert found is None or isinstance(found.event, FilesRewound)
 
     asyncio.run(main())

@@ -47,7 +47,7 @@ class Bench:
     def write(self, event: RunEvent, at: int) -> None:
         if self._forgets:
             self.journal._open.clear()
-        self.journal._write(self.db, "s", (event,), {}, at)
+        self.journal._write(self.db, "s", ((at, event),), {})
 
     def live(self) -> tuple[SessionRow, Outline, int]:
         known = self.journal._open["s"]

@@ -64,9 +64,11 @@ def called(name: str, tool: str, what: str, result: str = "ok", failed: bool = F
     return [CallStarted(name, tool, "tool", what), ToolReturned(name, Text(result), failed)]
 
 
-def one(*events: RunEvent, **more: int) -> RunMade:
+def one(*events: RunEvent, begins: int = 0) -> RunMade:
     """The only run of a journal."""
-    (made,) = runs(journal(SessionOpened("s", "/", "t"), PersonSpoke(Text("Do it")), RunStarted("m"), *events, **more))
+    (made,) = runs(
+        journal(SessionOpened("s", "/", "t"), PersonSpoke(Text("Do it")), RunStarted("m"), *events, begins=begins)
+    )
     return made
 
 
