@@ -7,21 +7,29 @@ from typing import Any
 from core.domain.events import FileChanged, RunEvent, Text, ToolReturned
 from core.domain.problems import Problem
 from core.store.blobs import blob_hash
+from core.tools.seen import same_name, seen_after
 from core.tools.tool import Change, Result, Tool
 
 COUNTED = 1 << 20  # larger files are kept, but their lines are not compared
 
 
-async def act(tool: Tool, call: str, parameters: Any, workspace: Path) -> tuple[list[RunEvent], dict[str, bytes]]:
-    """The facts of an act, and the contents they name."""
+async def act(
+    tool: Tool, call: str, parameters: Any, workspace: Path, seen: dict[str, str]
+) -> tuple[list[RunEvent], dict[str, bytes]]:
+    """The facts of an act, and the contents they name. `seen` are the files the run has read, brought up to date."""
     try:
-        result = await tool.run(parameters, workspace)
+        result = await tool.run(tool.knowing(parameters, seen) if tool.knowing else parameters, workspace)
     except Problem as problem:
         result = Result(str(problem), failed=True)
     except Exception as error:  # the model may see it and try another way
         result = Result(f"{type(error).__name__}: {error}", failed=True)
+    seen.update(seen_after(seen, result))
+    for change in result.changes:
+        if change.after is None:
+            seen.pop(same_name(change.path), None)
     blobs: dict[str, bytes] = {}
-    events: list[RunEvent] = [file_changed(call, change, blobs) for change in result.changes]
+    events: list[RunEvent] = [tool.fact(call, parameters)] if tool.fact and not result.failed else []
+    events += [file_changed(call, change, blobs) for change in result.changes]
     events.append(ToolReturned(call, Text(result.output), result.failed, result.exit_code))
     return events, blobs
 
