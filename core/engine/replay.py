@@ -221,7 +221,7 @@ class _Player:
             self._task = None
 
     async def _act(
-        self, tool: Tool, call: str, parameters: Any, workspace: Path
+        self, tool: Tool, call: str, parameters: Any, workspace: Path, _seen: dict[str, str]
     ) -> tuple[list[RunEvent], dict[str, bytes]]:
         """What the call did then. One that never returned does not return now either."""
         found: list[RunEvent] = []

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from core.store.reader import Reader
 from core.store.told import Told
 from core.tools.tool import Tool
 
-Act = Callable[[Tool, str, Any, Path], Awaitable[tuple[list[RunEvent], dict[str, bytes]]]]
+Act = Callable[[Tool, str, Any, Path, dict[str, str]], Awaitable[tuple[list[RunEvent], dict[str, bytes]]]]
 
 
 @dataclass(slots=True)
@@ -26,6 +26,7 @@ class Work:
     """One run. `talk` is the conversation so far, folded from the journal by the listener of the run.
 
     Attributes:
+        seen: files the run has read, with the digests of their contents: what was not read is not edited.
         pausing: the person wants it to pause at the next boundary.
         reading: set while a reply is being read; words sent now cut it.
         act, sleep: how a tool acts and how a retry waits; a replay does neither.
@@ -40,6 +41,7 @@ class Work:
     reader: Reader
     drafts: Drafts
     attended: bool = False
+    seen: dict[str, str] = field(default_factory=dict)
     pausing: bool = False
     reading: asyncio.Timeout | None = None
     act: Act = act

@@ -21,7 +21,7 @@ from core.workspace.paths import workspace
 
 
 def acted(tool: Tool, parameters: Any, folder: Path) -> tuple[ToolReturned, list[FileChanged], dict[str, bytes]]:
-    events, blobs = asyncio.run(act(tool, "c1", parameters, folder))
+    events, blobs = asyncio.run(act(tool, "c1", parameters, folder, {}))
     last = events[-1]
     assert isinstance(last, ToolReturned)
     return last, [event for event in events if isinstance(event, FileChanged)], blobs
