@@ -37,6 +37,9 @@ def until(look: Callable[[], T | None], what: str, bound: float = BOUND_S) -> T:
     return found
 
 
+REST = 8  # equal looks, each 30 ms and a picture apart
+
+
 class Area(NamedTuple):
     left: int
     top: int
@@ -242,15 +245,20 @@ class Program:
         return until(lambda: self.screen.picture().edge(LIGHT.waiting.name()), "the question's card")
 
     def option(self, number: int) -> tuple[int, int]:
-        """Where this option of the card can be clicked."""
+        """Where this option of the card can be clicked, once the card has come to rest."""
+        before: list[object] = []
 
-        def look() -> list[tuple[int, int]]:
+        def look() -> tuple[int, int] | None:
             card = self.card()
             ground = LIGHT.background.name()
-            return self.screen.picture().stretches(card.left + 20, card.top, card.bottom, ground, 18)
+            found = self.screen.picture().stretches(card.left + 20, card.top, card.bottom, ground, 18)
+            before.append((card, found))
+            if len(found) < number or len(before) < REST or any(seen != (card, found) for seen in before[-REST:]):
+                return None
+            top, bottom = found[number - 1]
+            return card.left + 140, (top + bottom) // 2
 
-        top, bottom = until(look, "the options")[number - 1]
-        return self.card().left + 140, (top + bottom) // 2
+        return until(look, "the options at rest")
 
     def statuses(self) -> list[str]:
         """How each session stands, the newest first, as the file says."""
