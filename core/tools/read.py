@@ -2,6 +2,8 @@
 
 import asyncio
 from dataclasses import dataclass
+from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -28,14 +30,14 @@ def _read(parameters: Read, workspace: Path) -> Result:
         body = broker.read(parameters.path)
     if b"\0" in body[:8192]:
         return Result(f"{parameters.path} is no text file ({len(body):,} bytes).", failed=True)
-    text = body.decode("utf-8", "replace")
     seen = ((parameters.path, digest(body)),)
-    if parameters.start == 1 and not parameters.end:
-        return Result(text, seen=seen)
-    lines = text.splitlines(keepends=True)
-    if parameters.start > max(len(lines), 1):
-        return Result(f"{parameters.path} has {len(lines):,} lines.", failed=True)
-    return Result("".join(lines[parameters.start - 1 : parameters.end or None]), seen=seen)
+    # Only the lines that are wanted become text: long runs read long files in small pieces.
+    wanted = b"".join(islice(BytesIO(body), parameters.start - 1, parameters.end or None))
+    if not wanted and parameters.start > 1 and (not parameters.end or parameters.end >= parameters.start):
+        lines = body.count(b"\n") + (not body.endswith(b"\n") and bool(body))
+        if parameters.start > max(lines, 1):
+            return Result(f"{parameters.path} has {lines:,} lines.", failed=True)
+    return Result(wanted.decode("utf-8", "replace"), seen=seen)
 
 
 def row(parameters: Read) -> str:
