@@ -88,7 +88,9 @@ def kill_after_lines(place: Place, count: int) -> None:
     assert process.stdout is not None
     read = [process.stdout.readline() for _ in range(count)]
     process.send_signal(signal.SIGKILL)
-    out, _ = process.communicate(timeout=BOUND_S)
+    with process.stdout:  # `communicate` would pass over what is read ahead already
+        out = process.stdout.read()
+    process.wait(BOUND_S)
     place.hear(b"".join(read) + out)
 
 
