@@ -5,12 +5,12 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Literal
 
 from core.domain.command_line import Unclear, Understood, loose_words, program_of, read_line
 from core.domain.consent import Scope
+from core.domain.globs import matches
 from core.domain.problems import Problem
 from core.domain.programs import OPEN_ENDED, for_good, harmless_options, never_remembered
 
@@ -197,24 +197,7 @@ def _path_fits(pattern: str, path: str) -> bool:
     clean = posixpath.normpath(path)
     if clean.startswith(("/", "..")) or "\\" in path:
         return False
-    return _parts_fit(pattern.split("/"), clean.split("/"))
-
-
-def _parts_fit(pattern: Sequence[str], path: Sequence[str]) -> bool:
-    at = place = 0
-    star = kept = -1
-    while place < len(path):
-        if at < len(pattern) and pattern[at] == "**":
-            star, kept = at, place
-            at += 1
-        elif at < len(pattern) and fnmatchcase(path[place], pattern[at]):
-            at, place = at + 1, place + 1
-        elif star >= 0:
-            kept += 1
-            at, place = star + 1, kept
-        else:
-            return False
-    return all(part == "**" for part in pattern[at:])
+    return matches(pattern.split("/"), clean.split("/"))
 
 
 def _host_fits(pattern: str, host: str, *, ports: bool) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from core.domain.events import FileChanged, RunEvent, Text, ToolReturned
 from core.domain.problems import Problem
 from core.store.blobs import blob_hash
-from core.tools.seen import same_name, seen_after
+from core.tools.seen import seen_after
 from core.tools.tool import Change, Result, Tool
 
 COUNTED = 1 << 20  # larger files are kept, but their lines are not compared
@@ -23,10 +23,9 @@ async def act(
         result = Result(str(problem), failed=True)
     except Exception as error:  # the model may see it and try another way
         result = Result(f"{type(error).__name__}: {error}", failed=True)
-    seen.update(seen_after(seen, result))
-    for change in result.changes:
-        if change.after is None:
-            seen.pop(same_name(change.path), None)
+    known = seen_after(seen, result)  # it also forgets what was deleted
+    seen.clear()
+    seen.update(known)
     blobs: dict[str, bytes] = {}
     events: list[RunEvent] = [tool.fact(call, parameters)] if tool.fact and not result.failed else []
     events += [file_changed(call, change, blobs) for change in result.changes]

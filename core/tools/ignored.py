@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from core.tools.globs import matches
+from core.domain.globs import matches
 
 MOST = 2_000  # patterns of one file
 LONGEST = 500

@@ -17,10 +17,10 @@ from typing import Annotated
 
 from pydantic import Field
 
+from core.domain.globs import LONGEST, matches, parts_of
 from core.domain.problems import Problem
 from core.domain.sensitive import is_secret
 from core.tools.find import folder_of
-from core.tools.globs import LONGEST, matches, parts_of
 from core.tools.tool import Result, Tool
 from core.tools.walk import Walk, shown
 from core.workspace.broker import Broker

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.tools.globs import matches, parts_of
+from core.domain.globs import matches, parts_of
 from core.tools.ignored import is_ignored, read_patterns
 from core.tools.walk import Walk
 from tests.core.tools.calls import call, put
