@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.domain.problems import Trouble
-from core.engine.drafts import Drafts
+from core.engine.drafts import Draft, Drafts
 from core.engine.engine import Engine
 from core.engine.runs import Runs
 from core.store.journal import Journal
 from core.store.opening import Opened, open_data
 from core.store.reader import Reader
 from core.store.rule_book import RuleBook
+from core.tools.place import Place, open_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,14 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
     reader = Reader(opened.path, frozen=opened.frozen)
     journal = Journal(opened.database, reader)
     drafts = Drafts()
-    runs = Runs(journal, reader, drafts, report)
+
+    def place(work: Path, session: str) -> Place:
+        def hear(call: str, printed: bytes) -> None:
+            drafts.tell(Draft(session, call=call, output=printed))
+
+        return open_place(work, folder, hear)
+
+    runs = Runs(journal, reader, drafts, report, place)
     engine = Engine(opened, journal, reader, runs, drafts)
     if opened.database:
         await runs.recover()

@@ -6,7 +6,7 @@ Kinds are for ever: a new field has a default, a name is never used again.
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from core.domain.consent import ConsentRequest, Scope
+from core.domain.consent import ConsentRequest, Level, Scope
 from core.domain.decision import Choice
 from core.domain.problems import Trouble
 from core.domain.question import Answer, Question
@@ -236,6 +236,19 @@ class Tainted:
 
 
 @dataclass(frozen=True, slots=True)
+class SandboxProven:
+    """How well the commands of this run are confined, found out before its first one.
+
+    `open` are the ways out that a test of the walls found, and commands are off then; `known` are open by design.
+    """
+
+    sandbox: str
+    level: Level
+    open: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class LimitMet:
     """A limit is near (`share` 80) or reached (100)."""
 
@@ -344,6 +357,7 @@ RunEvent = (
     | DecisionMade
     | ProblemReported
     | Tainted
+    | SandboxProven
     | LimitMet
     | LimitRaised
     | Nudged

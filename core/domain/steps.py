@@ -34,6 +34,7 @@ from core.domain.events import (
     RunPaused,
     RunResumed,
     RunStarted,
+    SandboxProven,
     SessionForked,
     SessionOpened,
     Tainted,
@@ -163,7 +164,9 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.mark(call, outside=1)
         case SessionOpened() | CallAllowed() | DecisionMade() | ProblemReported():
             pass  # said by the list, or by the row of their call
-        case LimitMet() | LimitRaised() | Nudged():
+        case SandboxProven(level="verified", open=()):
+            pass  # as it should be
+        case LimitMet() | LimitRaised() | Nudged() | SandboxProven():
             changed.add("notice", "done", object=line(_notice(entry.event)))
         case RunPaused(why=why):
             changed.close("request", "stopped")
@@ -180,7 +183,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
     return changed.rows()
 
 
-def _notice(event: LimitMet | LimitRaised | Nudged) -> str:
+def _notice(event: LimitMet | LimitRaised | Nudged | SandboxProven) -> str:
     match event:
         case LimitMet(limit=limit, used=used, allowed=allowed):
             return f"{used:g} of {allowed:g} {limit}"
@@ -188,6 +191,12 @@ def _notice(event: LimitMet | LimitRaised | Nudged) -> str:
             return f"{limit}: up to {allowed:g}"
         case Nudged(why=why):
             return why
+        case SandboxProven(open=found) if found:
+            return f"commands are off: the test of the sandbox got out ({', '.join(found)})"
+        case SandboxProven(sandbox=name, level="none"):
+            return "this machine offers no sandbox: a command runs only when you allow it"
+        case SandboxProven(sandbox=name):
+            return f"commands are confined by {name} only: protected files of the folder are open to them"
 
 
 def _look_back(event: SessionForked | FilesRewound | VerdictGiven, changed: "_Pen") -> None:
