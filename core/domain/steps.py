@@ -18,6 +18,7 @@ from core.domain.events import (
     Entry,
     FileChanged,
     FilesRewound,
+    Guide,
     LimitMet,
     LimitRaised,
     Nudged,
@@ -51,6 +52,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         # kind: (while it goes on, afterwards)
         "run": ("Run", "Run"),
         "person": ("You said", "You said"),
+        "guide": ("Read", "Read"),
         "thinking": ("Thinking", "Thought"),
         "reply": ("Replying", "Replied"),
         "read": ("Reading", "Read"),
@@ -125,8 +127,10 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
     """Bring `outline` up to `entry`; return the rows that are new or changed, in order."""
     changed = _Pen(entry, outline)
     match entry.event:
-        case RunStarted():
+        case RunStarted(guides=guides):
             changed.open("run", key="run")
+            for guide in guides:
+                changed.add("guide", "failed" if guide.trouble else "done", object=_guide(guide))
         case PersonSpoke(text=text):
             changed.add("person", "done", object=line(text))
         case RequestSent():
@@ -178,6 +182,13 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
         case SessionForked() | FilesRewound() | VerdictGiven():
             _look_back(entry.event, changed)
     return changed.rows()
+
+
+def _guide(guide: Guide) -> str:
+    """What the folder said of itself, and how much of it was told."""
+    if guide.trouble:
+        return line(f"{guide.name}: {guide.trouble}")
+    return guide.name if guide.told >= guide.size else f"{guide.name}: the first {guide.told:,} of {guide.size:,} signs"
 
 
 def _notice(event: LimitMet | LimitRaised | Nudged) -> str:

@@ -13,6 +13,7 @@ from core.domain.steps import Step, line
 from core.engine.drafts import Draft, Drafts
 from core.engine.history import History
 from core.engine.past import Past
+from core.engine.profiles import Profile, profiles
 from core.engine.runs import Runs, Settle
 from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact
 from core.store.journal import Forget, Journal, Listener
@@ -142,6 +143,10 @@ class Engine:
         if self._opened.database is None:
             raise Problem("The data folder cannot be written.", "It was opened to look at.", "")
         return await self._opened.database.do(compact, alone=True)
+
+    def agents(self) -> dict[str, Profile]:
+        """The agents that a person has described, by name."""
+        return profiles(self._opened.path.parent)
 
     def questions(self) -> list[tuple[SessionRow, Question]]:
         """The open questions, the oldest first."""
