@@ -130,7 +130,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
         case RunStarted(guides=guides):
             changed.open("run", key="run")
             for guide in guides:
-                changed.add("guide", "failed" if guide.trouble else "done", object=_guide(guide))
+                changed.add("guide", "failed" if guide.trouble else "done", object=line(_guide(guide)))
         case PersonSpoke(text=text):
             changed.add("person", "done", object=line(text))
         case RequestSent():
@@ -187,7 +187,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
 def _guide(guide: Guide) -> str:
     """What the folder said of itself, and how much of it was told."""
     if guide.trouble:
-        return line(f"{guide.name}: {guide.trouble}")
+        return f"{guide.name}: {guide.trouble}"
     return guide.name if guide.told >= guide.size else f"{guide.name}: the first {guide.told:,} of {guide.size:,} signs"
 
 
