@@ -205,7 +205,7 @@ def _look_back(event: SessionForked | FilesRewound | VerdictGiven, changed: "_Pe
     """What a person did with the session, besides running it."""
     match event:
         case SessionForked(origin=origin):
-            changed.add("fork", "done", object=origin)
+            changed.add("fork", "done", object=line(origin))
         case FilesRewound(files=files, left=left):
             names = line(", ".join(file.path for file in files))
             changed.add("rewind", "stopped" if left else "done", object=names, marks={"files": len(files)})
