@@ -6,6 +6,7 @@ from typing import Any
 from core.domain.events import (
     ConsentAsked,
     ConsentGiven,
+    ContextCompacted,
     Entry,
     QuestionAnswered,
     QuestionAsked,
@@ -23,7 +24,9 @@ from core.domain.events import (
 from core.domain.steps import Outline, Step, line
 
 ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed": "failed"}
-NO_WORK = frozenset({"run", "person", "fork", "verdict"})  # rows that say nothing about what is being done
+NO_WORK = frozenset(
+    {"run", "person", "fork", "verdict", "compaction"}
+)  # rows that say nothing about what is being done
 UNJUDGED = {"verdict": "", "checked": ""}
 
 
@@ -82,9 +85,9 @@ def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
             return {"folder": workspace, "title": line(title), "opened": entry.at}
         case RunStarted(model=model, max_rounds=limit):
             return {"status": "running", "model": model, "max_rounds": limit, "rounds": 0, "waiting": 0} | UNJUDGED
-        case RequestSent(round=number):
+        case RequestSent(round=number, role=""):
             return {"rounds": number}
-        case Replied(usage=usage):
+        case Replied(usage=usage) | ContextCompacted(usage=usage):
             return {"tokens": row.tokens + usage.input + usage.output}
         case QuestionAsked() | ConsentAsked():
             return {"status": "waiting", "waiting": row.waiting + 1}
