@@ -14,6 +14,7 @@ from core.engine.drafts import Draft, Drafts
 from core.engine.history import History
 from core.engine.past import Past
 from core.engine.runs import Runs, Settle
+from core.settings.file import SettingsFile
 from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact
 from core.store.journal import Forget, Journal, Listener
 from core.store.opening import Opened
@@ -26,14 +27,21 @@ if TYPE_CHECKING:
 
 
 class Engine:
-    """Lives on one loop; every method is called there."""
+    """Lives on one loop; every method is called there.
 
-    def __init__(self, opened: Opened, journal: Journal, reader: Reader, runs: Runs, drafts: Drafts) -> None:
+    Attributes:
+        settings: `settings.now` is what a person set, `settings.change(name=value)` sets it.
+    """
+
+    def __init__(
+        self, opened: Opened, journal: Journal, reader: Reader, runs: Runs, drafts: Drafts, settings: SettingsFile
+    ) -> None:
         self._opened = opened
         self._journal = journal
         self._reader = reader
         self._runs = runs
         self._drafts = drafts
+        self.settings = settings
         self.history = History(journal, reader, runs.begin, runs.check, runs.still)
         self.past = Past(journal, reader)
 
