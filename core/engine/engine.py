@@ -16,6 +16,7 @@ from core.engine.drafts import Draft, Drafts
 from core.engine.history import History
 from core.engine.past import Past
 from core.engine.runs import Runs, Settle
+from core.settings.file import SettingsFile
 from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact
 from core.store.journal import Forget, Journal, Listener
 from core.store.opening import Opened
@@ -29,16 +30,28 @@ if TYPE_CHECKING:
 
 
 class Engine:
-    """Lives on one loop; every method is called there."""
+    """Lives on one loop; every method is called there.
+
+    Attributes:
+        settings: `settings.now` is what a person set, `settings.change(name=value)` sets it.
+    """
 
     def __init__(
-        self, opened: Opened, journal: Journal, reader: Reader, runs: Runs, drafts: Drafts, book: RuleBook
+        self,
+        opened: Opened,
+        journal: Journal,
+        reader: Reader,
+        runs: Runs,
+        drafts: Drafts,
+        settings: SettingsFile,
+        book: RuleBook,
     ) -> None:
         self._opened = opened
         self._journal = journal
         self._reader = reader
         self._runs = runs
         self._drafts = drafts
+        self.settings = settings
         self._book = book
         self._consents = Consents(journal, reader, book, runs.claimed)
         self.history = History(journal, reader, runs.begin, runs.check, runs.still)
