@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from core.domain.consent import ConsentRequest, Scope
+from core.domain.consent import DEFAULT_MODE, ConsentRequest, Mode, Scope
 from core.domain.decision import Choice
 from core.domain.problems import Trouble
 from core.domain.question import Answer, Question
@@ -70,7 +70,10 @@ class SessionForked:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """How the run is to be done. A limit of 0 is none; `attended`: a person can be asked to extend one."""
+    """How the run is to be done. A limit of 0 is none; `attended`: a person can be asked to extend one.
+
+    `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
+    """
 
     model: str
     max_rounds: int = 0
@@ -79,6 +82,8 @@ class RunStarted:
     max_tokens: int = 0
     max_cost: float = 0.0
     attended: bool = False
+    mode: Mode = DEFAULT_MODE
+    allow: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +227,10 @@ class ConsentAsked:
 
 @dataclass(frozen=True, slots=True)
 class ConsentGiven:
-    """A person's word on a request. `by` is the person, or the rule of the run that spoke for an absent one."""
+    """A person's word on a request. `by` is the person, or the mode or rule that spoke instead of one.
+
+    `pattern` is what was remembered, one a line, and `rules` are the ids of the rules that remember it.
+    """
 
     request_id: str
     allowed: bool
@@ -230,6 +238,14 @@ class ConsentGiven:
     pattern: str = ""
     reason: Text = Text()
     by: str = "person"
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModeSet:
+    """From here on the session asks so much, and no more."""
+
+    mode: Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,6 +395,7 @@ RunEvent = (
     | ConsentAsked
     | ConsentGiven
     | CallAllowed
+    | ModeSet
     | DecisionMade
     | ProblemReported
     | Tainted

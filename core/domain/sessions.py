@@ -8,6 +8,7 @@ from core.domain.events import (
     ConsentGiven,
     ContextCompacted,
     Entry,
+    ModeSet,
     QuestionAnswered,
     QuestionAsked,
     Replied,
@@ -36,7 +37,7 @@ class SessionRow:
 
     `doing` is the object of the last step and `doing_kind` its kind. `steps` are what a person counts, `rows` what is
     painted. `verdict` (up, down) is the person's on the last run, `checked` that of the task's own check; empty is
-    unknown, whatever the status. `origin` is the session it was forked from.
+    unknown, whatever the status. `origin` is the session it was forked from, `mode` what the session asks about.
     """
 
     id: str
@@ -60,6 +61,7 @@ class SessionRow:
     verdict: str = ""
     checked: str = ""
     origin: str = ""
+    mode: str = ""
 
 
 def fold_session(row: SessionRow, entry: Entry, changed: list[Step], outline: Outline) -> SessionRow:
@@ -83,8 +85,11 @@ def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
     match entry.event:
         case SessionOpened(workspace=workspace, title=title):
             return {"folder": workspace, "title": line(title), "opened": entry.at}
-        case RunStarted(model=model, max_rounds=limit):
-            return {"status": "running", "model": model, "max_rounds": limit, "rounds": 0, "waiting": 0} | UNJUDGED
+        case RunStarted(model=model, max_rounds=limit, mode=mode):
+            begun = {"status": "running", "model": model, "max_rounds": limit, "rounds": 0, "waiting": 0, "mode": mode}
+            return begun | UNJUDGED
+        case ModeSet(mode=mode):
+            return {"mode": mode}
         case RequestSent(round=number, role=""):
             return {"rounds": number}
         case Replied(usage=usage) | ContextCompacted(usage=usage):

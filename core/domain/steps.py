@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from core.domain.consent import MODE_WORDS
 from core.domain.events import (
     CallAllowed,
     CallRefused,
@@ -21,6 +22,7 @@ from core.domain.events import (
     FilesRewound,
     LimitMet,
     LimitRaised,
+    ModeSet,
     Nudged,
     PersonSpoke,
     ProblemReported,
@@ -167,7 +169,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.mark(call, outside=1)
         case SessionOpened() | CallAllowed() | DecisionMade() | ProblemReported():
             pass  # said by the list, or by the row of their call
-        case LimitMet() | LimitRaised() | Nudged():
+        case LimitMet() | LimitRaised() | Nudged() | ModeSet():
             changed.add("notice", "done", object=line(_notice(entry.event)))
         case RunPaused(why=why):
             changed.close("request", "stopped")
@@ -185,7 +187,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
     return changed.rows()
 
 
-def _notice(event: LimitMet | LimitRaised | Nudged) -> str:
+def _notice(event: LimitMet | LimitRaised | Nudged | ModeSet) -> str:
     match event:
         case LimitMet(limit=limit, used=used, allowed=allowed):
             return f"{used:g} of {allowed:g} {limit}"
@@ -193,6 +195,8 @@ def _notice(event: LimitMet | LimitRaised | Nudged) -> str:
             return f"{limit}: up to {allowed:g}"
         case Nudged(why=why):
             return why
+        case ModeSet(mode=mode):
+            return f"Mode: {MODE_WORDS[mode]}"
 
 
 def _look_back(event: SessionForked | FilesRewound | VerdictGiven, changed: "_Pen") -> None:
