@@ -150,17 +150,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
                 changed.add("reply", "stopped", object=line(text))
         case Retried(trouble=trouble, wait_s=wait_s):
             changed.close("request", "failed", object=line(trouble.what), marks={"wait_ms": int(wait_s * 1000)})
-        case CallStarted(call_id=call, step=kind, object=what):
-            changed.open(kind, key=call, object=line(what), numbered=True)
-        case CallRefused(tool=tool, reason=reason):
-            changed.add("refused", "failed", object=line(f"{tool}: {reason.head}"), numbered=True)
-        case FileChanged(call_id=call, added=added, removed=removed):
-            changed.mark(call, files=1, added=added, removed=removed)
-            changed.count(files=1)
-        case ToolReturned(call_id=call, output=output, failed=failed, exit_code=code):
-            marks = {"bytes": output.size or len(output.head)} | ({} if code is None else {"exit": code})
-            if changed.close(call, "failed" if failed else "done", marks=marks):
-                changed.count(calls=1)
+        case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted():
+            _call(entry.event, changed)
         case QuestionAsked(question=question):
             changed.open("question", key=question.id, object=line(question.text), status="waiting", numbered=True)
         case QuestionAnswered(question_id=question_id, answer=answer):
@@ -169,8 +160,6 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.open("consent", key=request.id, object=line(request.object), status="waiting", numbered=True)
         case ConsentGiven(request_id=request_id, allowed=allowed):
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
-        case Tainted(call_id=call):
-            changed.mark(call, outside=1)
         case SessionOpened() | CallAllowed() | DecisionMade() | ProblemReported():
             pass  # said by the list, or by the row of their call
         case LimitMet() | LimitRaised() | Nudged() | ModeSet():
@@ -189,6 +178,24 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
         case SessionForked() | FilesRewound() | VerdictGiven():
             _look_back(entry.event, changed)
     return changed.rows()
+
+
+def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainted, changed: "_Pen") -> None:
+    """What became of a call."""
+    match event:
+        case CallStarted(call_id=call, step=kind, object=what):
+            changed.open(kind, key=call, object=line(what), numbered=True)
+        case CallRefused(tool=tool, reason=reason):
+            changed.add("refused", "failed", object=line(f"{tool}: {reason.head}"), numbered=True)
+        case FileChanged(call_id=call, added=added, removed=removed):
+            changed.mark(call, files=1, added=added, removed=removed)
+            changed.count(files=1)
+        case ToolReturned(call_id=call, output=output, failed=failed, exit_code=code):
+            marks = {"bytes": output.size or len(output.head)} | ({} if code is None else {"exit": code})
+            if changed.close(call, "failed" if failed else "done", marks=marks):
+                changed.count(calls=1)
+        case Tainted(call_id=call):
+            changed.mark(call, outside=1)
 
 
 def _guide(guide: Guide) -> str:
