@@ -14,12 +14,14 @@ from core.domain.events import (
     CallStarted,
     ConsentAsked,
     ConsentGiven,
+    ContextCompacted,
     DecisionMade,
     Entry,
     FileChanged,
     FilesRewound,
     LimitMet,
     LimitRaised,
+    ModeSet,
     Nudged,
     PersonSpoke,
     ProblemReported,
@@ -42,6 +44,7 @@ from core.domain.events import (
     ToolReturned,
     VerdictGiven,
 )
+from core.domain.notices import notice, of_guide
 from core.domain.question import spoken
 
 OBJECT_LIMIT = 300
@@ -52,6 +55,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         # kind: (while it goes on, afterwards)
         "run": ("Run", "Run"),
         "person": ("You said", "You said"),
+        "guide": ("Read", "Read"),
         "thinking": ("Thinking", "Thought"),
         "reply": ("Replying", "Replied"),
         "read": ("Reading", "Read"),
@@ -71,6 +75,8 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "interrupted": ("Interrupted", "Interrupted"),
         "paused": ("Paused", "Paused"),
         "notice": ("Notice", "Notice"),
+        "compaction": ("Compacting", "Compacted"),
+        "recall": ("Looking back at", "Looked back at"),
         "end": ("Ended", "Ended"),
         "fork": ("Forked from", "Forked from"),
         "rewind": ("Put back", "Put back"),
@@ -126,32 +132,26 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
     """Bring `outline` up to `entry`; return the rows that are new or changed, in order."""
     changed = _Pen(entry, outline)
     match entry.event:
-        case RunStarted():
+        case RunStarted(guides=guides):
             changed.open("run", key="run")
+            for guide in guides:
+                changed.add("guide", "failed" if guide.trouble else "done", object=line(of_guide(guide)))
         case PersonSpoke(text=text):
             changed.add("person", "done", object=line(text))
-        case RequestSent():
-            changed.open("thinking", key="request", numbered=True)
-            changed.count(rounds=1)
+        case RequestSent(role=role):
+            _request(role, changed)
         case Replied():
             _reply(entry.event, changed)
+        case ContextCompacted():
+            _compact(entry.event, changed)
         case ReplyCut(text=text, why=why):
             changed.close("request", "stopped", object=line(why))
             if text.head:
                 changed.add("reply", "stopped", object=line(text))
         case Retried(trouble=trouble, wait_s=wait_s):
             changed.close("request", "failed", object=line(trouble.what), marks={"wait_ms": int(wait_s * 1000)})
-        case CallStarted(call_id=call, step=kind, object=what):
-            changed.open(kind, key=call, object=line(what), numbered=True)
-        case CallRefused(tool=tool, reason=reason):
-            changed.add("refused", "failed", object=line(f"{tool}: {reason.head}"), numbered=True)
-        case FileChanged(call_id=call, added=added, removed=removed):
-            changed.mark(call, files=1, added=added, removed=removed)
-            changed.count(files=1)
-        case ToolReturned(call_id=call, output=output, failed=failed, exit_code=code):
-            marks = {"bytes": output.size or len(output.head)} | ({} if code is None else {"exit": code})
-            if changed.close(call, "failed" if failed else "done", marks=marks):
-                changed.count(calls=1)
+        case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted():
+            _call(entry.event, changed)
         case QuestionAsked(question=question):
             changed.open("question", key=question.id, object=line(question.text), status="waiting", numbered=True)
         case QuestionAnswered(question_id=question_id, answer=answer):
@@ -160,16 +160,15 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.open("consent", key=request.id, object=line(request.object), status="waiting", numbered=True)
         case ConsentGiven(request_id=request_id, allowed=allowed):
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
-        case Tainted(call_id=call):
-            changed.mark(call, outside=1)
         case SessionOpened() | CallAllowed() | DecisionMade() | ProblemReported():
             pass  # said by the list, or by the row of their call
         case SandboxProven(level="verified", open=()):
             pass  # as it should be
-        case LimitMet() | LimitRaised() | Nudged() | SandboxProven():
-            changed.add("notice", "done", object=line(_notice(entry.event)))
+        case LimitMet() | LimitRaised() | Nudged() | ModeSet() | SandboxProven():
+            changed.add("notice", "done", object=line(notice(entry.event)))
         case RunPaused(why=why):
             changed.close("request", "stopped")
+            changed.close("compaction", "stopped")
             changed.turn("run", "paused")
             changed.open("paused", key="paused", object=line(why), status="paused")
         case RunInterrupted(why=why, calls=calls):
@@ -183,27 +182,29 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
     return changed.rows()
 
 
-def _notice(event: LimitMet | LimitRaised | Nudged | SandboxProven) -> str:
+def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainted, changed: "_Pen") -> None:
+    """What became of a call."""
     match event:
-        case LimitMet(limit=limit, used=used, allowed=allowed):
-            return f"{used:g} of {allowed:g} {limit}"
-        case LimitRaised(limit=limit, allowed=allowed):
-            return f"{limit}: up to {allowed:g}"
-        case Nudged(why=why):
-            return why
-        case SandboxProven(open=found) if found:
-            return f"commands are off: the test of the sandbox got out ({', '.join(found)})"
-        case SandboxProven(sandbox=name, level="none"):
-            return "this machine offers no sandbox: a command runs only when you allow it"
-        case SandboxProven(sandbox=name):
-            return f"commands are confined by {name} only: protected files of the folder are open to them"
+        case CallStarted(call_id=call, step=kind, object=what):
+            changed.open(kind, key=call, object=line(what), numbered=True)
+        case CallRefused(tool=tool, reason=reason):
+            changed.add("refused", "failed", object=line(f"{tool}: {reason.head}"), numbered=True)
+        case FileChanged(call_id=call, added=added, removed=removed):
+            changed.mark(call, files=1, added=added, removed=removed)
+            changed.count(files=1)
+        case ToolReturned(call_id=call, output=output, failed=failed, exit_code=code):
+            marks = {"bytes": output.size or len(output.head)} | ({} if code is None else {"exit": code})
+            if changed.close(call, "failed" if failed else "done", marks=marks):
+                changed.count(calls=1)
+        case Tainted(call_id=call):
+            changed.mark(call, outside=1)
 
 
 def _look_back(event: SessionForked | FilesRewound | VerdictGiven, changed: "_Pen") -> None:
     """What a person did with the session, besides running it."""
     match event:
         case SessionForked(origin=origin):
-            changed.add("fork", "done", object=origin)
+            changed.add("fork", "done", object=line(origin))
         case FilesRewound(files=files, left=left):
             names = line(", ".join(file.path for file in files))
             changed.add("rewind", "stopped" if left else "done", object=names, marks={"files": len(files)})
@@ -219,6 +220,14 @@ def _verdict(event: VerdictGiven) -> str:
     return line(" ".join(part for part in (whose + word, line(event.note), tags) if part))
 
 
+def _request(role: str, changed: "_Pen") -> None:
+    if role:
+        changed.open("compaction", key="compaction", object="the context")
+    else:
+        changed.open("thinking", key="request", numbered=True)
+        changed.count(rounds=1)
+
+
 def _reply(event: Replied, changed: "_Pen") -> None:
     spent = event.usage.input + event.usage.output
     marks = {"tokens": event.usage.output} if event.usage.output else {}
@@ -229,8 +238,17 @@ def _reply(event: Replied, changed: "_Pen") -> None:
     changed.count(thoughts=1, tokens=spent)
 
 
+def _compact(event: ContextCompacted, changed: "_Pen") -> None:
+    spent = event.usage.input + event.usage.output
+    marks = {"before": event.before, "after": event.after, "folded": len(event.folded), "dropped": event.dropped}
+    changed.open("compaction", key="compaction")
+    changed.close("compaction", "done", object=line(event.why), marks=marks, tokens=spent)
+    changed.count(tokens=spent)
+
+
 def _interrupt(why: str, calls: tuple[str, ...], changed: "_Pen") -> None:
     changed.close("request", "stopped")
+    changed.close("compaction", "stopped")
     for call in calls:
         changed.turn(call, "unknown")
     changed.turn("run", "interrupted")

@@ -1,7 +1,7 @@
 """Start, stop, answer and resume runs. Owns their tasks; what they did is in the journal."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -56,7 +56,9 @@ class Runs:
 
     Attributes:
         report: called with an exception that is a bug of ours.
+        brief: says in the start of a run what its model is told.
         place: opens the place a run works in, by its folder and its session.
+        claimed: questions and requests that somebody is about to answer, so that each is answered once.
     """
 
     def __init__(
@@ -65,15 +67,17 @@ class Runs:
         reader: Reader,
         drafts: Drafts,
         report: Callable[[BaseException], None],
+        brief: Callable[[RunStarted, Path], Awaitable[RunStarted]],
         place: Callable[[Path, str], Place],
     ) -> None:
         self._journal = journal
         self._reader = reader
         self._drafts = drafts
         self._report = report
+        self._brief = brief
         self._place = place
         self._live: dict[str, _Live] = {}
-        self._answering: set[str] = set()
+        self.claimed: set[str] = set()
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._closing = False
         self._forget = journal.listen(self._hear)
@@ -91,6 +95,7 @@ class Runs:
         """Open a session together with its first run: a crash leaves both or none. The session's id."""
         self.check(began)
         name = session_id()
+        began = await self._brief(began, Path(opened.workspace))
         async with self._turn(name):
             self._refuse_closing()
             facts = (replace(opened, session_id=name), PersonSpoke(Text(task)), began)
@@ -151,6 +156,8 @@ class Runs:
                 live.stopping = True
                 live.task.cancel()
                 await asyncio.wait({live.task})
+                if self._live.pop(session, None):  # it was cut before it had begun, so it has no word of its own
+                    await self._journal.append(session, RunEnded("stopped", STOPPED))
                 return
             row = self._row(session)
             if row.status not in GOES_ON:
@@ -160,18 +167,18 @@ class Runs:
     async def answer(self, question: str, answer: Answer) -> str:
         """Make an answer a fact, once; the session it belongs to."""
         asked = self._reader.asked(question)
-        if asked is None or question in self._answering:
+        if asked is None or question in self.claimed:
             raise Problem(
                 f"The question {question} is not open.",
                 "It was answered already, or its run has ended.",
                 "List the open ones with `journeyman questions`.",
             )
-        self._answering.add(question)
+        self.claimed.add(question)
         try:
             session, call = asked
             await self._journal.append(session, QuestionAnswered(question, call, answer))
         finally:
-            self._answering.discard(question)
+            self.claimed.discard(question)
         return session
 
     async def resume(self, session: str, settle: Settle = "") -> None:
@@ -230,7 +237,11 @@ class Runs:
         row = self._row(session)
         self._refuse_going(row)
         self._refuse_closing()
-        await self._go(session, row.folder, *facts)
+        await self._go(session, row.folder, *[await self._briefed(session, fact) for fact in facts])
+
+    async def _briefed(self, session: str, fact: RunEvent) -> RunEvent:
+        """Every start says what its model is told."""
+        return await self._brief(fact, Path(self._row(session).folder)) if isinstance(fact, RunStarted) else fact
 
     async def _go(self, session: str, folder: str, *facts: RunEvent) -> None:
         """Let a run go with these facts. Its place comes first: where there is none, nothing is written."""
@@ -278,7 +289,7 @@ class Runs:
                 if heard_all or live.stopping or self._closing:
                     return
                 run.place = self._place(run.place.folder, run.session)
-                begun = (_start_of(run.talk),)
+                begun = (await self._brief(_start_of(run.talk), run.place.folder),)
         except Problem as problem:  # the journal itself fails: told, and found as interrupted at the next start
             self._report(problem)
         finally:
