@@ -47,7 +47,11 @@ async def resume(context: Context) -> int:
 async def _begin(context: Context, task: str, folder: Path, script: str) -> int:
     follower = Follower(context)
     try:
-        began = RunStarted(SCRIPTED, context.typed.max_rounds, Text(script))
+        typed = context.typed
+        began = RunStarted(
+            SCRIPTED, typed.max_rounds, Text(script), autonomy=typed.autonomy,
+            unanswered=typed.unanswered if typed.answer_minutes > 0 else "wait", answer_minutes=typed.answer_minutes,
+        )  # fmt: skip
         session = await context.engine.start(task, folder, began)
         if not context.typed.json:
             context.out.write(f"Session {session} in {context.engine.session(session).folder}")

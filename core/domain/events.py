@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from core.domain.consent import DEFAULT_MODE, ConsentRequest, Mode, Scope
 from core.domain.decision import Choice
 from core.domain.problems import Trouble
-from core.domain.question import Answer, Question
+from core.domain.question import Answer, Autonomy, Question, Unanswered
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,7 @@ class RunStarted:
     """How the run is to be done. A limit of 0 is none; `attended`: a person can be asked to extend one.
 
     `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
+    `autonomy` says how often the agent may ask, `unanswered` what happens when nobody answers for `answer_minutes`.
     """
 
     model: str
@@ -84,6 +85,9 @@ class RunStarted:
     attended: bool = False
     mode: Mode = DEFAULT_MODE
     allow: tuple[str, ...] = ()
+    autonomy: Autonomy = "balanced"
+    unanswered: Unanswered = "wait"
+    answer_minutes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +219,13 @@ class QuestionAnswered:
     question_id: str
     call_id: str
     answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionHeld:
+    """Somebody has begun to answer: from here on it waits, however little time it had."""
+
+    question_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,6 +403,7 @@ RunEvent = (
     | ToolReturned
     | QuestionAsked
     | QuestionAnswered
+    | QuestionHeld
     | ConsentAsked
     | ConsentGiven
     | CallAllowed
