@@ -49,9 +49,14 @@ async def _begin(context: Context, task: str, folder: Path, script: str) -> int:
     try:
         typed = context.typed
         began = RunStarted(
-            SCRIPTED, typed.max_rounds, Text(script), autonomy=typed.autonomy,
-            unanswered=typed.unanswered if typed.answer_minutes > 0 else "wait", answer_minutes=typed.answer_minutes,
-        )  # fmt: skip
+            SCRIPTED,
+            typed.max_rounds,
+            Text(script),
+            agent=getattr(typed, "agent", ""),  # the demo has no choice of one
+            autonomy=typed.autonomy,
+            unanswered=typed.unanswered if typed.answer_minutes > 0 else "wait",
+            answer_minutes=typed.answer_minutes,
+        )
         session = await context.engine.start(task, folder, began)
         if not context.typed.json:
             context.out.write(f"Session {session} in {context.engine.session(session).folder}")
