@@ -1,7 +1,6 @@
 """Fold facts into the one line a person sees of a session in the list."""
 
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.events import (
     ConsentAsked,
@@ -27,8 +26,7 @@ NO_WORK = frozenset({"run", "person", "fork", "verdict"})  # rows that say nothi
 UNJUDGED = {"verdict": "", "checked": ""}
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
+class SessionRow(NamedTuple):
     """`status` is waiting, running, paused, done, failed, stopped, limit or interrupted.
 
     `doing` is the object of the last step and `doing_kind` its kind. `steps` are what a person counts, `rows` what is
@@ -62,8 +60,7 @@ class SessionRow:
 def fold_session(row: SessionRow, entry: Entry, changed: list[Step], outline: Outline) -> SessionRow:
     """The line after `entry`, which changed these rows and left the outline so."""
     doing = changed[-1] if changed and changed[-1].kind not in NO_WORK else None
-    return replace(
-        row,
+    return row._replace(
         updated=max(entry.at, row.updated),
         seq=entry.seq,
         runs=max(row.runs, entry.run),

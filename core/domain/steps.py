@@ -5,8 +5,9 @@ session's rows: all that the next fact needs, and all of it can be read back fro
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 from core.domain.events import (
     CallAllowed,
@@ -78,8 +79,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One row. `number` is what a person counts, 0 for rows that are words or lines; `marks` are its small figures."""
 
     row: int
@@ -94,7 +94,7 @@ class Step:
     depth: int = 0
     tokens: int = 0
     cost: float = 0.0
-    marks: Mapping[str, int] = field(default_factory=dict)
+    marks: Mapping[str, int] = MappingProxyType({})
     first: int = 0
     last: int = 0
 
@@ -314,7 +314,7 @@ class _Pen:
     def turn(self, key: str, status: str) -> None:
         """Another status, still open."""
         if step := self.outline.open.get(key):
-            self._put(replace(step, status=status, last=self.entry.seq))
+            self._put(step._replace(status=status, last=self.entry.seq))
 
     def close(
         self, key: str, status: str, *, object: str = "", marks: Mapping[str, int] | None = None, tokens: int = 0
@@ -324,8 +324,7 @@ class _Pen:
         if step is None:
             return False
         self._put(
-            replace(
-                step,
+            step._replace(
                 status=status,
                 object=object or step.object,
                 ended=max(self.entry.at, step.began),
@@ -342,7 +341,7 @@ class _Pen:
             marks = dict(step.marks)
             for name, amount in amounts.items():
                 marks[name] = marks.get(name, 0) + amount
-            self._put(replace(step, marks=marks, tokens=step.tokens + tokens, last=self.entry.seq))
+            self._put(step._replace(marks=marks, tokens=step.tokens + tokens, last=self.entry.seq))
 
     def count(self, *, tokens: int = 0, **amounts: int) -> None:
         """Add to the totals of the run, in its header row."""
