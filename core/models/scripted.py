@@ -10,7 +10,6 @@ from core.domain.messages import Message
 from core.models.model import Asked, Delta, Fault, Request
 from core.models.script import Line, Script
 
-
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -45,7 +44,6 @@ class Database:
 
     def __init__(self, path: Path, *, synchronous: str = "FULL") -> None:
         self.path = path
-        self._name = str(path)
         self.undone: Callable[[], None] = lambda: None
         self.relieve: Callable[[], bool] = lambda: False
         self.recover: Callable[[], bool] = lambda: True
@@ -178,7 +176,7 @@ class Database:
 
     def _still_there(self) -> None:
         """SQLite would go on writing to a file that has no name any more."""
-        if not os.path.exists(self._name):  # a Path takes five times as long, at every commit
+        if not self.path.exists():
             raise Problem(
                 "The data file was removed while Journeyman was open.",
                 f"{self.path} is gone.",

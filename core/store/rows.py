@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from core.domain.sessions import SessionRow
@@ -13,7 +13,6 @@ SESSION_COLUMNS = ", ".join(SessionRow._fields)
 STEP_COLUMNS = "id, number, kind, key, status, object, began, ended, run, depth, tokens, cost, marks, first, last"
 
 _UPDATE_SESSION = "UPDATE session SET " + ", ".join(f"{name} = ?" for name in SessionRow._fields[1:])
-_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def write_steps(db: sqlite3.Connection, session: int, steps: Iterable[Step]) -> None:
@@ -25,11 +24,17 @@ def write_steps(db: sqlite3.Connection, session: int, steps: Iterable[Step]) -> 
         [
             (
                 key(session, s.row), s.number, s.kind, s.key, s.status, s.object, s.began, s.ended, s.run, s.depth,
-                s.tokens, s.cost, _encode(dict(s.marks)) if s.marks else "", s.first, s.last,
+                s.tokens, s.cost, _packed(s.marks), s.first, s.last,
             )
             for s in steps
         ],
     )  # fmt: skip
+
+
+def _packed(marks: Mapping[str, int]) -> str:
+    """As JSON. The names are plain words of ours, and this is written with every fact."""
+    figures = ",".join([f'"{name}":{amount}' for name, amount in marks.items()])
+    return f"{{{figures}}}" if figures else ""
 
 
 def read_step(row: tuple[Any, ...]) -> Step:
