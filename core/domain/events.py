@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from core.domain.consent import ConsentRequest, Scope
 from core.domain.decision import Choice
+from core.domain.filing import SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
 from core.domain.problems import Trouble
 from core.domain.question import Answer, Question
 
@@ -353,6 +354,10 @@ RunEvent = (
     | RunEnded
     | FilesRewound
     | VerdictGiven
+    | SessionRenamed
+    | SessionPinned
+    | SessionArchived
+    | SessionTrashed
 )
 
 

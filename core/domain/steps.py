@@ -41,6 +41,7 @@ from core.domain.events import (
     ToolReturned,
     VerdictGiven,
 )
+from core.domain.filing import SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
 from core.domain.question import spoken
 
 OBJECT_LIMIT = 300
@@ -177,6 +178,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             _end(status, reason, changed)
         case SessionForked() | FilesRewound() | VerdictGiven():
             _look_back(entry.event, changed)
+        case SessionRenamed() | SessionPinned() | SessionArchived() | SessionTrashed():
+            pass  # said by the list
     return changed.rows()
 
 
