@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.events import Replied, ReplyCut
@@ -15,9 +15,12 @@ from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.engine.drafts import Draft
 from core.store.reader import Reader
-from core.store.told import Told
+from core.store.told import Gone, Told
+from ui.actions import Actions
 from ui.columns import Columns
-from ui.commands import COMMANDS
+from ui.finding import session_entries
+from ui.keys_dialog import KeysDialog
+from ui.palette.panel import KEEP_RECENT, Palette
 from ui.reading import Reading
 from ui.selection import Selection
 from ui.session_view import SessionView
@@ -28,6 +31,7 @@ from ui.status_line import StatusLine
 from ui.theme import Look
 from ui.timeline.step_pane import StepPane
 from ui.widgets.notice import Notice
+from ui.widgets.toast import Toast
 from ui.widgets.words import hairline
 from ui.window_state import WindowState
 
@@ -40,7 +44,9 @@ class MainWindow(QWidget):
 
     leaving = Signal()
     theme_wanted = Signal()
+    scale_wanted = Signal(int)
     stop_wanted = Signal()
+    pause_wanted = Signal()
 
     def __init__(
         self, shell: Shell, look: Look, selection: Selection, state: WindowState, *, data_folder: Path
@@ -61,11 +67,13 @@ class MainWindow(QWidget):
         self.start = StartPanel(look, data_folder=home)
         self.status = StatusLine(look, data_folder=home)
         self.notice = Notice(look)
-        self.actions_by_id: dict[str, QAction] = {}
+        self.toast = Toast(look)
         self.setObjectName("window.content")
         self._lay_out()
         self._connect()
-        self._make_commands()
+        self._actions = Actions(self._acts(), self)
+        self.actions_by_id = self._actions.by_id
+        self.palette_ = Palette(look, self)
         shell.fill(self)
         shell.closing.connect(self._leave)
         self._columns.share_out()
@@ -111,6 +119,8 @@ class MainWindow(QWidget):
                 case Draft():
                     self._hear_draft(fact)
                     drafts.add(fact.session)
+                case Gone():
+                    self.drop_sessions(fact.sessions)
                 case _:
                     raise TypeError(fact)
         if touched:
@@ -123,8 +133,27 @@ class MainWindow(QWidget):
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        for part in (self.sessions, self.start, self.status, self.notice, self.view, self.pane):
+        for part in (
+            self.sessions, self.start, self.status, self.notice, self.view, self.pane, self.toast, self.palette_,
+        ):  # fmt: skip
             part.restyle(look)
+
+    def drop_sessions(self, names: Sequence[str]) -> None:
+        """These are gone for good."""
+        for name in names:
+            self._rows.pop(name, None)
+            self._state.keep_text(f"drafts/{name}", "")
+        self.sessions.drop_sessions(names)
+        if self.selection.session in names:
+            self.selection.choose_session("")
+
+    def folder_of(self, session: str) -> str:
+        return self._rows[session].folder if session in self._rows else ""
+
+    def leave_session(self, names: Sequence[str]) -> None:
+        """What was thrown away is not looked at any longer."""
+        if self.selection.session in names:
+            self.selection.choose_session(self.sessions.neighbour(self.selection.session))
 
     def go_to(self, session: str) -> None:
         """Show a session."""
@@ -256,40 +285,70 @@ class MainWindow(QWidget):
     def _focus_composer(self) -> None:
         self.view.composer.focus_input()
 
-    def _make_commands(self) -> None:
-        shell = self._shell
-        acts: dict[str, Callable[[], object]] = {
+    def _acts(self) -> dict[str, Callable[[], object]]:
+        """What each command of the table does."""
+        shell, of_session = self._shell, self._of_session
+        return {
             "run.new": self.new_run,
+            "run.stop": lambda: self.stop_wanted.emit(),
+            "run.pause": lambda: self.pause_wanted.emit(),
+            "composer.focus": self._focus_composer,
+            "palette.commands": self._open_palette,
+            "palette.sessions": self._open_session_palette,
             "sessions.search": self.sessions.open_search,
             "question.next": self.next_question,
-            "run.stop": lambda: self.stop_wanted.emit(),
-            "composer.focus": self._focus_composer,
+            **{f"session.{n}": lambda n=n: self._go_to_nth(n) for n in range(1, 10)},
+            "session.rename": lambda: self.sessions.rename(self.selection.session),
+            "session.pin": lambda: of_session("unpin" if self._row().pinned else "pin"),
+            "session.archive": lambda: of_session("unarchive" if self._row().archived else "archive"),
+            "session.trash": lambda: of_session("trash"),
+            "session.fork": lambda: of_session("fork"),
+            "session.folder": lambda: of_session("folder"),
+            "toast.undo": self.toast.undo,
             "window.sidebar": lambda: self.sessions.setVisible(not self.sessions.isVisible()),
             "window.step": lambda: self._want_pane(not self._pane_wanted),
             "window.theme": self.theme_wanted.emit,
+            "window.larger": lambda: self.scale_wanted.emit(1),
+            "window.smaller": lambda: self.scale_wanted.emit(-1),
+            "window.usual": lambda: self.scale_wanted.emit(0),
             "window.full": lambda: shell.setWindowState(shell.windowState() ^ Qt.WindowState.WindowFullScreen),
+            "window.keys": lambda: KeysDialog(self._look, self).open(),
             "window.close": shell.close,
         }
-        for command in COMMANDS:
-            action = QAction(self.tr(command.text), self)
-            action.setObjectName(command.id)
-            action.setShortcut(QKeySequence(command.keys))
-            act = acts[command.id]
-            action.triggered.connect(lambda _=False, act=act: act())
-            self.addAction(action)
-            self.actions_by_id[command.id] = action
+
+    def _row(self) -> SessionRow:
+        return self._rows.get(self.selection.session, SessionRow(""))
+
+    def _of_session(self, word: str) -> None:
+        self.sessions.filed.emit(word, [self.selection.session])
+
+    def _go_to_nth(self, number: int) -> None:
+        if name := self.sessions.nth(number):
+            self.go_to(name)
+
+    def _open_palette(self) -> None:
+        recent = self._state.text("recent").split()
+        self.palette_.open_with(self._actions.entries(), self.tr("What shall be done?"), self._do_recent, recent)
+
+    def _do_recent(self, name: str) -> None:
+        kept = [name, *(each for each in self._state.text("recent").split() if each != name)]
+        self._state.keep_text("recent", " ".join(kept[:KEEP_RECENT]))
+        self._actions.trigger(name)
+
+    def _open_session_palette(self) -> None:
+        entries = session_entries(self.sessions.everything(), self.selection.session)
+        self.palette_.open_with(entries, self.tr("Go to which session?"), self.go_to)
 
     def _enable_commands(self) -> None:
         row = self._rows.get(self.selection.session)
         states = {
-            "": True,
             "waiting": bool(self._questions),
             "going": row is not None and row.status in {"running", "waiting"},
+            "running": row is not None and row.status == "running",
             "session": row is not None,
+            "undo": self.toast.isVisible(),
         }
-        for command in COMMANDS:
-            if command.id in self.actions_by_id:
-                self.actions_by_id[command.id].setEnabled(states[command.when])
+        self._actions.enable({state for state, is_so in states.items() if is_so})
 
     # Places
 
@@ -306,6 +365,7 @@ class MainWindow(QWidget):
         column.setSpacing(0)
         column.addWidget(self.notice)
         column.addWidget(self._centre, 1)
+        column.addWidget(self.toast)
         self._columns = Columns(self._look, self._state, self.sessions, middle, self.pane)
         around = QVBoxLayout(self)
         around.setContentsMargins(0, 0, 0, 0)
@@ -324,6 +384,9 @@ class MainWindow(QWidget):
         self.sessions.new_run.connect(self.new_run)
         self.status.next_question.connect(self.next_question)
         self.status.theme_wanted.connect(self.theme_wanted)
+        self.status.commands_wanted.connect(self._open_palette)
+        self.sessions.undo_wanted.connect(self.toast.undo)
+        self.toast.turned.connect(self._enable_commands)
 
     def _leave(self) -> None:
         self.keep_state()

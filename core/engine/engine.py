@@ -130,6 +130,10 @@ class Engine:
         """Every row of a session."""
         return self._reader.steps(session.id, 0, session.rows)
 
+    @property
+    def can_write(self) -> bool:
+        return self._opened.database is not None
+
     async def back_up(self) -> Backup:
         """A checked copy of the data, beside the writing."""
         return await asyncio.to_thread(back_up, self._opened.path)
