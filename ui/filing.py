@@ -56,7 +56,7 @@ class Filing:
         self._window.go_to(await self._bridge.ask(lambda engine: engine.history.fork(session)))
 
     def _show_folder(self, session: str) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(self._window.folder_of(session)))
+        QDesktopServices.openUrl(QUrl.fromLocalFile(self._window.row(session).folder))
 
     def _confirm(self, sessions: Sequence[str] | None) -> None:
         title = _tr("Delete for good?") if sessions else _tr("Empty the trash?")

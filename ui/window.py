@@ -16,11 +16,8 @@ from core.domain.steps import Step
 from core.engine.drafts import Draft
 from core.store.reader import Reader
 from core.store.told import Gone, Told
-from ui.actions import Actions
 from ui.columns import Columns
-from ui.finding import session_entries
-from ui.keys_dialog import KeysDialog
-from ui.palette.panel import KEEP_RECENT, Palette
+from ui.deeds import Deeds, Parts
 from ui.reading import Reading
 from ui.selection import Selection
 from ui.session_view import SessionView
@@ -70,10 +67,10 @@ class MainWindow(QWidget):
         self.toast = Toast(look)
         self.setObjectName("window.content")
         self._lay_out()
+        parts = Parts(self.sessions, selection, lambda name: self.row(name))
+        self.deeds = Deeds(look, self, state, parts, self._acts())
+        self.actions_by_id = self.deeds.actions.by_id
         self._connect()
-        self._actions = Actions(self._acts(), self)
-        self.actions_by_id = self._actions.by_id
-        self.palette_ = Palette(look, self)
         shell.fill(self)
         shell.closing.connect(self._leave)
         self._columns.share_out()
@@ -134,7 +131,7 @@ class MainWindow(QWidget):
     def restyle(self, look: Look) -> None:
         self._look = look
         for part in (
-            self.sessions, self.start, self.status, self.notice, self.view, self.pane, self.toast, self.palette_,
+            self.sessions, self.start, self.status, self.notice, self.view, self.pane, self.toast, self.deeds,
         ):  # fmt: skip
             part.restyle(look)
 
@@ -147,8 +144,9 @@ class MainWindow(QWidget):
         if self.selection.session in names:
             self.selection.choose_session("")
 
-    def folder_of(self, session: str) -> str:
-        return self._rows[session].folder if session in self._rows else ""
+    def row(self, session: str) -> SessionRow:
+        """What is known of a session; an empty line of one that is not known."""
+        return self._rows.get(session, SessionRow(session))
 
     def leave_session(self, names: Sequence[str]) -> None:
         """What was thrown away is not looked at any longer."""
@@ -286,24 +284,13 @@ class MainWindow(QWidget):
         self.view.composer.focus_input()
 
     def _acts(self) -> dict[str, Callable[[], object]]:
-        """What each command of the table does."""
-        shell, of_session = self._shell, self._of_session
+        shell, full = self._shell, Qt.WindowState.WindowFullScreen
         return {
             "run.new": self.new_run,
-            "run.stop": lambda: self.stop_wanted.emit(),
-            "run.pause": lambda: self.pause_wanted.emit(),
+            "run.stop": self.stop_wanted.emit,
+            "run.pause": self.pause_wanted.emit,
             "composer.focus": self._focus_composer,
-            "palette.commands": self._open_palette,
-            "palette.sessions": self._open_session_palette,
-            "sessions.search": self.sessions.open_search,
             "question.next": self.next_question,
-            **{f"session.{n}": lambda n=n: self._go_to_nth(n) for n in range(1, 10)},
-            "session.rename": lambda: self.sessions.rename(self.selection.session),
-            "session.pin": lambda: of_session("unpin" if self._row().pinned else "pin"),
-            "session.archive": lambda: of_session("unarchive" if self._row().archived else "archive"),
-            "session.trash": lambda: of_session("trash"),
-            "session.fork": lambda: of_session("fork"),
-            "session.folder": lambda: of_session("folder"),
             "toast.undo": self.toast.undo,
             "window.sidebar": lambda: self.sessions.setVisible(not self.sessions.isVisible()),
             "window.step": lambda: self._want_pane(not self._pane_wanted),
@@ -311,33 +298,9 @@ class MainWindow(QWidget):
             "window.larger": lambda: self.scale_wanted.emit(1),
             "window.smaller": lambda: self.scale_wanted.emit(-1),
             "window.usual": lambda: self.scale_wanted.emit(0),
-            "window.full": lambda: shell.setWindowState(shell.windowState() ^ Qt.WindowState.WindowFullScreen),
-            "window.keys": lambda: KeysDialog(self._look, self).open(),
+            "window.full": lambda: shell.setWindowState(shell.windowState() ^ full),
             "window.close": shell.close,
         }
-
-    def _row(self) -> SessionRow:
-        return self._rows.get(self.selection.session, SessionRow(""))
-
-    def _of_session(self, word: str) -> None:
-        self.sessions.filed.emit(word, [self.selection.session])
-
-    def _go_to_nth(self, number: int) -> None:
-        if name := self.sessions.nth(number):
-            self.go_to(name)
-
-    def _open_palette(self) -> None:
-        recent = self._state.text("recent").split()
-        self.palette_.open_with(self._actions.entries(), self.tr("What shall be done?"), self._do_recent, recent)
-
-    def _do_recent(self, name: str) -> None:
-        kept = [name, *(each for each in self._state.text("recent").split() if each != name)]
-        self._state.keep_text("recent", " ".join(kept[:KEEP_RECENT]))
-        self._actions.trigger(name)
-
-    def _open_session_palette(self) -> None:
-        entries = session_entries(self.sessions.everything(), self.selection.session)
-        self.palette_.open_with(entries, self.tr("Go to which session?"), self.go_to)
 
     def _enable_commands(self) -> None:
         row = self._rows.get(self.selection.session)
@@ -348,7 +311,7 @@ class MainWindow(QWidget):
             "session": row is not None,
             "undo": self.toast.isVisible(),
         }
-        self._actions.enable({state for state, is_so in states.items() if is_so})
+        self.deeds.actions.enable({state for state, is_so in states.items() if is_so})
 
     # Places
 
@@ -384,7 +347,7 @@ class MainWindow(QWidget):
         self.sessions.new_run.connect(self.new_run)
         self.status.next_question.connect(self.next_question)
         self.status.theme_wanted.connect(self.theme_wanted)
-        self.status.commands_wanted.connect(self._open_palette)
+        self.status.commands_wanted.connect(self.deeds.open_commands)
         self.sessions.undo_wanted.connect(self.toast.undo)
         self.toast.turned.connect(self._enable_commands)
 

@@ -4,26 +4,28 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class SessionRenamed:
+class Filing:
+    """Any of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRenamed(Filing):
     title: str
 
 
 @dataclass(frozen=True, slots=True)
-class SessionPinned:
+class SessionPinned(Filing):
     pinned: bool
 
 
 @dataclass(frozen=True, slots=True)
-class SessionArchived:
+class SessionArchived(Filing):
     archived: bool
 
 
 @dataclass(frozen=True, slots=True)
-class SessionTrashed:
+class SessionTrashed(Filing):
     trashed: bool
-
-
-Filing = SessionRenamed | SessionPinned | SessionArchived | SessionTrashed
 
 TITLE = 80
 ENDS = (". ", "? ", "! ", "; ")

@@ -42,6 +42,7 @@ class SessionTable(SQLModel, table=True):
     pinned: int = Field(sa_column_kwargs={"server_default": text("0")})
     archived: int = Field(sa_column_kwargs={"server_default": text("0")})
     trashed: int = Field(sa_column_kwargs={"server_default": text("0")})
+    mode: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
 
 
 class EntryTable(SQLModel, table=True):

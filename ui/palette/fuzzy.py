@@ -16,10 +16,8 @@ class Match(NamedTuple):
 def match(typed: str, text: str) -> Match | None:
     """None where some letter is missing. Words may be typed in any order."""
     total, places = 0, set[int]()
-    low = text.casefold()
-    if len(low) != len(text):
-        low = text.lower() if len(text.lower()) == len(text) else text
-    for word in typed.casefold().split():
+    low = text.lower() if len(text.lower()) == len(text) else text  # places are those of the text itself
+    for word in typed.lower().split():
         found = _word(word, low)
         if found is None:
             return None

@@ -121,7 +121,7 @@ class Palette(QFrame):
 
     def __init__(self, look: Look, parent: QWidget) -> None:
         super().__init__(parent)
-        self._look = look
+        self._look, self._around = look, parent
         self._entries: Sequence[Entry] = ()
         self._recent: Sequence[str] = ()
         self._act: Callable[[str], None] = lambda _: None
@@ -207,7 +207,7 @@ class Palette(QFrame):
         act(name)
 
     def _fit(self) -> None:
-        around = self.parentWidget().rect()
+        around = self._around.rect()
         width = min(self._look.size(WIDTH), around.width() - 32)
         shown = min(max(1, len(self._model.found)), ROWS)
         self._list.setFixedHeight(shown * self._rows.height() + 4)
@@ -218,11 +218,15 @@ class Palette(QFrame):
         if watched is self._field and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             return self._key(event)
         if watched is self._field and event.type() == QEvent.Type.FocusOut and self.isVisible():
-            if not self.isAncestorOf(self.window().focusWidget() or self):
-                self.hide()
-        if watched is self.parentWidget() and event.type() == QEvent.Type.Resize and self.isVisible():
+            self._leave_when_elsewhere()
+        if watched is self._around and event.type() == QEvent.Type.Resize and self.isVisible():
             self._fit()
         return False
+
+    def _leave_when_elsewhere(self) -> None:
+        focused: QWidget | None = self.window().focusWidget()
+        if focused is not None and focused is not self and not self.isAncestorOf(focused):
+            self.hide()
 
     def _key(self, event: QKeyEvent) -> bool:
         if event.key() == Qt.Key.Key_Escape:
