@@ -27,6 +27,7 @@ class SessionArchived(Filing):
 class SessionTrashed(Filing):
     trashed: bool
 
+
 TITLE = 80
 ENDS = (". ", "? ", "! ", "; ")
 

@@ -3,7 +3,8 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from core.domain.clock import SECOND, Clock, now
-from core.domain.filing import Filing, SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
+from core.domain.events import RunEvent
+from core.domain.filing import SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
 from core.domain.problems import Problem
 from core.domain.sessions import SessionRow
 from core.store.database import Database
@@ -85,7 +86,7 @@ class Shelf:
         return tuple(sessions)
 
     async def _file(
-        self, sessions: Sequence[str], is_so: Callable[[SessionRow], bool], event: Filing
+        self, sessions: Sequence[str], is_so: Callable[[SessionRow], bool], event: RunEvent
     ) -> tuple[str, ...]:
         changed = tuple(session for session in dict.fromkeys(sessions) if not is_so(self._row(session)))
         for session in changed:
