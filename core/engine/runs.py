@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 from core.domain.events import (
     PersonSpoke,
     QuestionAnswered,
+    QuestionHeld,
     RunEnded,
     RunEvent,
     RunInterrupted,
@@ -177,6 +178,11 @@ class Runs:
             self.claimed.discard(question)
         return session
 
+    async def hold(self, question: str) -> None:
+        """No more time limit for a question that is open; of one that is not there is nothing to hold."""
+        if asked := self._reader.asked(question):
+            await self._journal.append(asked[0], QuestionHeld(question))
+
     async def resume(self, session: str, settle: Settle = "") -> None:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
         async with self._turn(session):
@@ -257,6 +263,7 @@ class Runs:
             journal=self._journal,
             reader=self._reader,
             drafts=self._drafts,
+            claimed=self.claimed,
         )
         self._live[session] = _Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
 
