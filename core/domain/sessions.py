@@ -71,7 +71,7 @@ class SessionRow(NamedTuple):
 def fold_session(row: SessionRow, entry: Entry, changed: list[Step], outline: Outline) -> SessionRow:
     """The line after `entry`, which changed these rows and left the outline so."""
     if isinstance(entry.event, Filing):  # it stays where it is in the order of the list
-        return replace(row, seq=entry.seq, **_filed(entry.event, entry.at))
+        return row._replace(seq=entry.seq, **_filed(entry.event, entry.at))
     doing = changed[-1] if changed and changed[-1].kind not in NO_WORK else None
     return row._replace(
         updated=max(entry.at, row.updated),
