@@ -111,6 +111,7 @@ class MainWindow(QWidget):
                     touched[fact.session.id] = fact.session
                     if fact.session.id == shown:
                         steps += fact.steps
+                    self.pane.live.settle(fact.session.id, fact.entry.event)
                     if isinstance(fact.entry.event, Replied | ReplyCut):  # its row takes the draft's place
                         self._drafts.pop(fact.session.id, None)
                 case Draft():
@@ -124,6 +125,7 @@ class MainWindow(QWidget):
             self._hear_sessions(touched, steps)
         if shown in drafts:
             self._show_draft()
+            self.pane.show_live()
 
     def tell(self, trouble: Trouble) -> None:
         self.notice.tell(trouble)
@@ -193,7 +195,9 @@ class MainWindow(QWidget):
         self._enable_commands()
 
     def _hear_draft(self, draft: Draft) -> None:
-        if draft.ended:
+        if draft.call:
+            self.pane.live.hear(draft.session, draft.call, draft.output)
+        elif draft.ended:
             self._drafts.pop(draft.session, None)
         elif draft.text:
             self._drafts[draft.session] = self._drafts.get(draft.session, "") + draft.text

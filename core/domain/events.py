@@ -228,6 +228,17 @@ class ToolReturned:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandEnded:
+    """A command that ran in the background has ended. `why` says what ended it, where it did not end by itself."""
+
+    call_id: str
+    command: str
+    output: Text = Text()
+    exit_code: int | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionAsked:
     question: Question
     call_id: str
@@ -435,6 +446,7 @@ RunEvent = (
     | CallRefused
     | FileChanged
     | ToolReturned
+    | CommandEnded
     | QuestionAsked
     | QuestionAnswered
     | QuestionHeld

@@ -308,6 +308,7 @@ class Runs:
         """Work a run to its end; None where it waits for a person and needs no last word."""
         run = live.work
         try:
+            run.place.commands.connect(_spawned, run.command_ended)
             if begun:
                 await run.record(*begun)
             return await work(run)
@@ -357,6 +358,10 @@ class Runs:
     def _hear(self, told: Told) -> None:
         if live := self._live.get(told.entry.session):
             live.work.talk.hear(told.entry)
+
+
+def _spawned(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    return asyncio.create_task(work, name="command in the background")
 
 
 async def _surely(work: Coroutine[Any, Any, object]) -> None:

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 from core.domain.problems import Problem
 from core.models.model import ToolSpec
 from core.tools.ask import AskUser
+from core.tools.check import CHECK
 from core.tools.decide import DECIDE
 from core.tools.edit import EDIT
 from core.tools.find import FIND
@@ -24,7 +25,7 @@ from core.tools.tool import Tool
 from core.tools.write import WRITE
 
 TOOLS: Mapping[str, Tool] = MappingProxyType(
-    {tool.name: tool for tool in (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, TODO, DECIDE, REPORT)}
+    {tool.name: tool for tool in (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, CHECK, TODO, DECIDE, REPORT)}
 )
 ASK = "ask_user"
 ASK_DESCRIPTION = (
