@@ -9,8 +9,9 @@ from typing import Literal, get_args
 
 from core.domain.consent import DEFAULT_MODE, ConsentRequest, Mode, Scope
 from core.domain.decision import Choice
+from core.domain.filing import SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
 from core.domain.problems import Trouble
-from core.domain.question import Answer, Question
+from core.domain.question import Answer, Autonomy, Question, Unanswered
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,7 @@ class RunStarted:
     `guides` what the folder said. `role` is the part that a sub-agent plays in a script, `schema` the shape that its
     last reply must have. `boundary` surrounds words that are data: nobody could have known it.
     `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
+    `autonomy` says how often the agent may ask, `unanswered` what happens when nobody answers for `answer_minutes`.
     """
 
     model: str
@@ -113,6 +115,9 @@ class RunStarted:
     schema: Text = Text()
     mode: Mode = DEFAULT_MODE
     allow: tuple[str, ...] = ()
+    autonomy: Autonomy = "balanced"
+    unanswered: Unanswered = "wait"
+    answer_minutes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +272,13 @@ class QuestionAnswered:
     question_id: str
     call_id: str
     answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionHeld:
+    """Somebody has begun to answer: from here on it waits, however little time it had."""
+
+    question_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -446,6 +458,7 @@ RunEvent = (
     | DelegateEnded
     | QuestionAsked
     | QuestionAnswered
+    | QuestionHeld
     | ConsentAsked
     | ConsentGiven
     | CallAllowed
@@ -462,6 +475,10 @@ RunEvent = (
     | RunEnded
     | FilesRewound
     | VerdictGiven
+    | SessionRenamed
+    | SessionPinned
+    | SessionArchived
+    | SessionTrashed
 )
 
 

@@ -30,6 +30,7 @@ from core.domain.events import (
     ProblemReported,
     QuestionAnswered,
     QuestionAsked,
+    QuestionHeld,
     Replied,
     ReplyCut,
     RequestSent,
@@ -45,6 +46,7 @@ from core.domain.events import (
     ToolReturned,
     VerdictGiven,
 )
+from core.domain.filing import Filing
 from core.domain.pen import OBJECT_LIMIT as OBJECT_LIMIT
 from core.domain.pen import OPEN as OPEN
 from core.domain.pen import Outline as Outline
@@ -124,12 +126,13 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
         case QuestionAsked(question=question):
             changed.open("question", key=question.id, object=line(question.text), status="waiting", numbered=True)
         case QuestionAnswered(question_id=question_id, answer=answer):
-            changed.close(question_id, "stopped" if answer.declined else "done", object=line(spoken(answer)))
+            status = "stopped" if answer.declined or answer.expired else "done"
+            changed.close(question_id, status, object=line(spoken(answer)))
         case ConsentAsked(request=request):
             changed.open("consent", key=request.id, object=line(request.object), status="waiting", numbered=True)
         case ConsentGiven(request_id=request_id, allowed=allowed):
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
-        case SessionOpened() | CallAllowed() | DecisionMade() | ProblemReported():
+        case SessionOpened() | CallAllowed() | QuestionHeld() | DecisionMade() | ProblemReported() | Filing():
             pass  # said by the list, or by the row of their call
         case LimitMet() | LimitRaised() | Nudged() | ModeSet():
             changed.add("notice", "done", object=line(_notice(entry.event)))

@@ -1,7 +1,7 @@
 """Fold facts into what the model sees, and what is still owed to it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from core.domain.clock import SECOND
 from core.domain.events import (
@@ -18,6 +18,7 @@ from core.domain.events import (
     PersonSpoke,
     QuestionAnswered,
     QuestionAsked,
+    QuestionHeld,
     Replied,
     RequestSent,
     Retried,
@@ -29,8 +30,9 @@ from core.domain.events import (
     Text,
     ToolReturned,
 )
+from core.domain.filing import Filing
 from core.domain.messages import Message
-from core.domain.question import Answer, spoken
+from core.domain.question import Answer, Question, spoken
 from core.engine.limits import FIELDS
 from core.engine.repeats import Repeats
 
@@ -45,7 +47,8 @@ class Conversation:
         pending: calls of the last reply that have no result yet, in order.
         started: those of them that may have had an effect already, with what they act on.
         waiting: words of the person that the model has not been sent.
-        questions: what was asked in this run: the answer, or None while it is open.
+        questions: what was asked in this run: the answer, or None while it is open; `asked` are those of the agent
+            itself, with their times, and `held` those somebody has begun to answer.
         spent: what this run used of its limits; `allowed` what it may use, `noticed` the limits that were told of.
         repeats: equal results in a row.
         seq: the last entry that was heard; none is heard twice.
@@ -60,6 +63,8 @@ class Conversation:
     started: dict[str, str] = field(default_factory=dict)
     waiting: list[Message] = field(default_factory=list)
     questions: dict[str, Answer | None] = field(default_factory=dict)
+    asked: dict[str, Question] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
     spent: dict[str, float] = field(default_factory=dict)
     allowed: dict[str, float] = field(default_factory=dict)
     noticed: set[str] = field(default_factory=set)
@@ -79,6 +84,8 @@ class Conversation:
         if entry.seq <= self.seq:
             return
         self.seq = entry.seq
+        if isinstance(entry.event, Filing):
+            return  # neither the model's business nor the run's time
         self._count(entry)
         self.run = entry.run
         match entry.event:
@@ -110,16 +117,17 @@ class Conversation:
                 self._settle(name, reason, failed=True)
             case Delegated(call_id=name, child=child):
                 self.children[name] = child
-            case QuestionAsked(question=question):
+            case QuestionAsked(question=question, call_id=name):
                 self.questions[question.id] = None
+                if name:
+                    self.asked[question.id] = replace(question, asked=entry.at)
+            case QuestionHeld(question_id=name):
+                self.held.add(name)
             case QuestionAnswered(question_id=question_id, call_id=name, answer=answer):
                 self.questions[question_id] = answer
                 self._settle(name, Text(spoken(answer)))
-            case LimitMet(limit=limit):
-                self.noticed.add(limit)
-            case LimitRaised(limit=limit, allowed=allowed):
-                self.allowed[limit] = allowed
-                self.noticed.discard(limit)
+            case LimitMet() | LimitRaised():
+                self._limit(entry.event)
             case Nudged(text=text):
                 self.waiting.append(Message("user", text))
             case FilesRewound(files=files) if files:
@@ -139,7 +147,7 @@ class Conversation:
         self.start = start
         self.rounds = self.turn = 0
         self.done = False
-        self.questions = {}
+        self.questions, self.asked, self.held = {}, {}, set()
         self.spent = {}
         self.noticed = set()
         self.repeats = Repeats()
@@ -160,6 +168,13 @@ class Conversation:
         if isinstance(event, Replied):
             self.spent["rounds"] = self.spent.get("rounds", 0.0) + 1
             self.spent["tokens"] = self.spent.get("tokens", 0.0) + event.usage.input + event.usage.output
+
+    def _limit(self, event: LimitMet | LimitRaised) -> None:
+        if isinstance(event, LimitRaised):
+            self.allowed[event.limit] = event.allowed
+            self.noticed.discard(event.limit)
+        else:
+            self.noticed.add(event.limit)
 
     def _settle(self, call: str, output: Text, failed: bool = False) -> None:
         """A call has its one result."""
