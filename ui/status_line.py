@@ -13,7 +13,7 @@ GLYPH = 14
 
 
 class StatusLine(QFrame):
-    next_question = Signal()
+    inbox_wanted = Signal(object)
     theme_wanted = Signal()
 
     def __init__(self, look: Look, *, data_folder: str, parent: QWidget | None = None) -> None:
@@ -23,7 +23,7 @@ class StatusLine(QFrame):
         self.setProperty("surface", "panel")
         self._data = ElidedLabel(self.tr("Kept in {}").format(data_folder), look.fonts.second, "second")
         self._waiting = Button(look, "", name="status.waiting", tone="quiet", hint=self.tr("Ctrl J"))
-        self._waiting.clicked.connect(lambda: self.next_question.emit())
+        self._waiting.clicked.connect(lambda: self.inbox_wanted.emit(self._waiting))
         self._theme = QToolButton()
         self._theme.setObjectName("status.theme")
         self._theme.setAccessibleName(self.tr("Light or dark"))
