@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from core.domain.consent import DEFAULT_MODE, ConsentRequest, Mode, Scope
 from core.domain.decision import Choice
+from core.domain.filing import SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
 from core.domain.problems import Trouble
 from core.domain.question import Answer, Autonomy, Question, Unanswered
 
@@ -440,6 +441,10 @@ RunEvent = (
     | RunEnded
     | FilesRewound
     | VerdictGiven
+    | SessionRenamed
+    | SessionPinned
+    | SessionArchived
+    | SessionTrashed
 )
 
 

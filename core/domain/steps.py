@@ -44,6 +44,7 @@ from core.domain.events import (
     ToolReturned,
     VerdictGiven,
 )
+from core.domain.filing import Filing
 from core.domain.pen import OBJECT_LIMIT as OBJECT_LIMIT
 from core.domain.pen import OPEN as OPEN
 from core.domain.pen import Outline as Outline
@@ -126,7 +127,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.open("consent", key=request.id, object=line(request.object), status="waiting", numbered=True)
         case ConsentGiven(request_id=request_id, allowed=allowed):
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
-        case SessionOpened() | CallAllowed() | QuestionHeld() | DecisionMade() | ProblemReported():
+        case SessionOpened() | CallAllowed() | QuestionHeld() | DecisionMade() | ProblemReported() | Filing():
             pass  # said by the list, or by the row of their call
         case LimitMet() | LimitRaised() | Nudged() | ModeSet():
             changed.add("notice", "done", object=line(_notice(entry.event)))

@@ -28,6 +28,7 @@ from core.domain.events import (
     Text,
     ToolReturned,
 )
+from core.domain.filing import Filing
 from core.domain.messages import Message
 from core.domain.question import Answer, Question, spoken
 from core.engine.limits import FIELDS
@@ -79,6 +80,8 @@ class Conversation:
         if entry.seq <= self.seq:
             return
         self.seq = entry.seq
+        if isinstance(entry.event, Filing):
+            return  # neither the model's business nor the run's time
         self._count(entry)
         self.run = entry.run
         match entry.event:
