@@ -22,7 +22,7 @@ from core.domain.steps import Step
 from ui.icons import icon, pixmap
 from ui.theme import Look
 from ui.timeline.described import Described, describe
-from ui.timeline.live import LiveOutput
+from ui.timeline.live import Live
 from ui.timeline.looks import kind_look
 from ui.timeline.output import FittedWords, OutputTab, WordsView
 from ui.timeline.pages import Rows
@@ -46,7 +46,7 @@ class StepPane(QFrame):
         super().__init__(parent)
         self._look, self._rows, self._clock = look, rows, clock
         self._session, self._step = "", Step(0, "tool", "done", 0)
-        self.live = LiveOutput()
+        self.live = Live()
         self.setObjectName("step")
         self.setProperty("surface", "panel")
         self.setMinimumWidth(280)

@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 from core.domain.clock import SECOND
 from core.domain.events import Text, ToolReturned
 from core.domain.sessions import SessionRow
+from core.engine.drafts import Draft
 from tests.ui.hands import click, find, press
 from tests.ui.timeline.journals import EXIF, START, ListedRows, letter
 from ui.theme import Look
@@ -149,12 +150,12 @@ def test_a_running_command_shows_its_last_lines(pane: StepPane, rows: ListedRows
     """As it prints; only of its own call, and only until its result is there."""
     step = rows.rows[4]._replace(status="running", ended=0, key="r9c1", last=rows.rows[4].first)
     pane.show_step("s", step)
-    pane.live.hear("s", "r9c2", b"another\n")
-    pane.live.hear("s", "r9c1", b"".join(b"line %d\n" % n for n in range(40)))
+    pane.live.hear(Draft("s", call="r9c2", output=b"another\n"))
+    pane.live.hear(Draft("s", call="r9c1", output=b"".join(b"line %d\n" % n for n in range(40))))
     pane.show_live()
     shown = find(pane, QPlainTextEdit, "step.head")
     assert shown.toPlainText().split("\n")[0] == "line 28" and shown.toPlainText().endswith("line 39")
-    pane.live.hear("s", "r9c1", b"more\x1b[2J")
+    pane.live.hear(Draft("s", call="r9c1", output=b"more\x1b[2J"))
     pane.show_live()
     assert "more" in shown.toPlainText() and "\x1b" not in shown.toPlainText()
     pane.live.settle("s", ToolReturned("r9c1", Text("line 0")))
