@@ -44,6 +44,8 @@ class MainWindow(QWidget):
     scale_wanted = Signal(int)
     stop_wanted = Signal()
     pause_wanted = Signal()
+    settings_wanted = Signal()
+    setting_changed = Signal(str, object)
 
     def __init__(
         self, shell: Shell, look: Look, selection: Selection, state: WindowState, *, data_folder: Path
@@ -298,6 +300,7 @@ class MainWindow(QWidget):
             "window.larger": lambda: self.scale_wanted.emit(1),
             "window.smaller": lambda: self.scale_wanted.emit(-1),
             "window.usual": lambda: self.scale_wanted.emit(0),
+            "window.settings": self.settings_wanted.emit,
             "window.full": lambda: shell.setWindowState(shell.windowState() ^ full),
             "window.close": shell.close,
         }

@@ -11,6 +11,7 @@ from ui.bridge import Bridge
 from ui.filing import Filing
 from ui.link_dialog import LinkDialog
 from ui.sessions.rows import Hit
+from ui.settings_door import SettingsDoor
 from ui.tasks import Tasks
 from ui.window import MainWindow
 
@@ -23,10 +24,12 @@ StartDemo = Callable[[Bridge], Awaitable[str]]
 class Wishes(QObject):
     """Connected when the window's loop runs; what is wished while the engine starts is done when it is ready."""
 
-    def __init__(self, window: MainWindow, bridge: Bridge, start_demo: StartDemo) -> None:
+    def __init__(self, window: MainWindow, bridge: Bridge, start_demo: StartDemo, folder: str) -> None:
         super().__init__(window)
         self._window, self._bridge, self._start_demo = window, bridge, start_demo
         self.tasks = Tasks(window.tell, self)
+        self.settings = SettingsDoor(window, bridge, self.tasks, folder)
+        window.settings_wanted.connect(lambda: self.settings.open())
         window.start.demo_wanted.connect(self.start_demo)
         window.sessions.searched.connect(self.search)
         window.stop_wanted.connect(self.stop)

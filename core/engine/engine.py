@@ -20,12 +20,13 @@ from core.engine.profiles import Profile, profiles
 from core.engine.runs import GOES_ON, Runs, Settle
 from core.engine.shelf import Shelf
 from core.settings.file import SettingsFile
-from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact
+from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact, names
 from core.store.journal import Forget, Journal, Listener
 from core.store.opening import Opened
 from core.store.reader import Reader
 from core.store.rule_book import Book, RuleBook
 from core.store.search import Hit
+from core.store.weights import Weight, weights
 from core.workspace.paths import workspace
 
 if TYPE_CHECKING:
@@ -206,6 +207,14 @@ class Engine:
         from core.store.tables import figures  # SQLModel is heavy, and only the doctor counts
 
         return await asyncio.to_thread(figures, self._opened.path)
+
+    async def weights(self) -> list[Weight]:
+        """Which sessions are large, and why; counted beside the runs."""
+        return await asyncio.to_thread(weights, self._opened.path)
+
+    def backup_names(self) -> list[str]:
+        """The copies there are, the newest first; none is read."""
+        return [item.stem.removeprefix("journeyman-") for item in names(self._opened.path)]
 
     async def compact(self) -> Compacted:
         """The file as small as it can be; nothing is written meanwhile."""
