@@ -1,7 +1,6 @@
 """Fold facts into the one line a person sees of a session in the list."""
 
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.events import (
     ConsentAsked,
@@ -32,8 +31,7 @@ NO_WORK = frozenset(
 UNJUDGED = {"verdict": "", "checked": ""}
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
+class SessionRow(NamedTuple):
     """`status` is waiting, running, paused, done, failed, stopped, limit or interrupted.
 
     `doing` is the object of the last step and `doing_kind` its kind. `steps` are what a person counts, `rows` what is
@@ -73,10 +71,9 @@ class SessionRow:
 def fold_session(row: SessionRow, entry: Entry, changed: list[Step], outline: Outline) -> SessionRow:
     """The line after `entry`, which changed these rows and left the outline so."""
     if isinstance(entry.event, Filing):  # it stays where it is in the order of the list
-        return replace(row, seq=entry.seq, **_filed(entry.event, entry.at))
+        return row._replace(seq=entry.seq, **_filed(entry.event, entry.at))
     doing = changed[-1] if changed and changed[-1].kind not in NO_WORK else None
-    return replace(
-        row,
+    return row._replace(
         updated=max(entry.at, row.updated),
         seq=entry.seq,
         runs=max(row.runs, entry.run),

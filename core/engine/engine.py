@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.domain.consent import Mode, OpenConsent, Scope
-from core.domain.events import Entry, RunStarted, SessionOpened, Text
+from core.domain.events import Attachment, Entry, RunStarted, SessionOpened, Text
 from core.domain.filing import title_of
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
@@ -21,6 +21,7 @@ from core.engine.runs import GOES_ON, Runs, Settle
 from core.engine.shelf import Shelf
 from core.settings.file import SettingsFile
 from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact, names
+from core.store.blobs import blob_hash
 from core.store.journal import Forget, Journal, Listener
 from core.store.opening import Opened
 from core.store.reader import Reader
@@ -69,8 +70,15 @@ class Engine:
         place = workspace(folder)
         return await self._runs.open(SessionOpened("", str(place), title_of(task)), task, began)
 
-    async def say(self, session: str, text: str, *, now: bool = False) -> None:
-        await self._runs.say(session, text, now=now)
+    async def say(
+        self, session: str, text: str, *, now: bool = False, files: Sequence[tuple[str, str, bytes]] = ()
+    ) -> None:
+        """A message, with files as name, media type and contents: these are durable before the words are."""
+        bodies = {blob_hash(body): body for _, _, body in files}
+        attached = [Attachment(name, kind, blob_hash(body), len(body)) for name, kind, body in files]
+        if bodies:
+            await self._journal.keep(bodies)
+        await self._runs.say(session, text, now=now, attached=attached)
 
     async def pause(self, session: str) -> None:
         await self._runs.pause(session)

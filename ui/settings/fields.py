@@ -60,6 +60,7 @@ def _switch(value: bool, told: Told) -> QCheckBox:
 
 def _number(kind: type, about: About, value: float, told: Told) -> QDoubleSpinBox:
     made = QDoubleSpinBox()
+    made.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)  # the wheel and the arrow keys do the same
     made.setDecimals(0 if kind is int else 2)
     made.setRange(0 if about.low is None else about.low, 1e12 if about.high is None else about.high)
     made.setSingleStep(10 if about.unit == "%" else 1)

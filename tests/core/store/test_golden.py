@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from core.domain.events import KINDS
+from core.domain.steps import Step
 from core.store.codec import decode, pack
 from core.store.migrate import changes
 from core.store.opening import FILE, open_data
@@ -63,7 +64,7 @@ def show(reader: Reader) -> dict[str, Any]:
     """All that a person sees of a file."""
     sessions = reader.sessions()
     shown = {
-        "sessions": [dataclasses.asdict(row) for row in sessions],
+        "sessions": [row._asdict() for row in sessions],
         "steps": [[_plain(step) for step in reader.steps(row.id, 0, row.rows)] for row in sessions],
         "entries": [[list(line) for line in reader.raw(row.id)] for row in sessions],
         "found": [dataclasses.asdict(hit) for hit in reader.find("folder")],
@@ -79,8 +80,8 @@ def _rules(path: Path) -> Any:
     return json.loads(json.dumps([dataclasses.asdict(rule) for rule in rules]))
 
 
-def _plain(step: Any) -> dict[str, Any]:
-    return {field.name: getattr(step, field.name) for field in dataclasses.fields(step)}
+def _plain(step: Step) -> dict[str, Any]:
+    return step._asdict() | {"marks": dict(step.marks)}
 
 
 def _holds(found: Any, kept: Any) -> bool:
