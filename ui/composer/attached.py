@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QBuffer, QIODevice, QMimeData, Signal
-from PySide6.QtGui import QImage
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMimeData, Signal
+from PySide6.QtGui import QImage, QImageWriter
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from ui.figures import size
@@ -132,5 +132,5 @@ def _media_type(path: Path) -> str:
 def _picture(image: QImage, number: int) -> File:
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    image.save(buffer, b"PNG")
+    QImageWriter(buffer, QByteArray(b"png")).write(image)
     return File(f"picture-{number}.png", "image/png", bytes(buffer.data().data()))
