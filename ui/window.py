@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
@@ -22,6 +22,7 @@ from core.domain.steps import Step
 from core.engine.drafts import Draft
 from core.store.reader import Reader
 from core.store.told import Gone, Told
+from ui.actions import states
 from ui.ask.inbox import Inbox
 from ui.ask.place import Asked
 from ui.columns import Columns
@@ -53,6 +54,8 @@ class MainWindow(QWidget):
     scale_wanted = Signal(int)
     stop_wanted = Signal()
     pause_wanted = Signal()
+    settings_wanted = Signal()
+    setting_changed = Signal(str, object)
     waiting_changed = Signal()
 
     def __init__(
@@ -78,7 +81,7 @@ class MainWindow(QWidget):
         self.toast = Toast(look)
         self.setObjectName("window.content")
         self._lay_out()
-        parts = Parts(self.sessions, selection, lambda name: self.row(name))
+        parts = Parts(shell, self.sessions, selection, lambda name: self.row(name))
         self.deeds = Deeds(look, self, state, parts, self._acts())
         self.actions_by_id = self.deeds.actions.by_id
         self._connect()
@@ -152,7 +155,7 @@ class MainWindow(QWidget):
         """These are gone for good."""
         for name in names:
             self._rows.pop(name, None)
-            self._state.keep_text(f"drafts/{name}", "")
+            self._state.keep_draft(name, "")
         self.sessions.drop_sessions(names)
         if self.selection.session in names:
             self.selection.choose_session("")
@@ -160,11 +163,6 @@ class MainWindow(QWidget):
     def row(self, session: str) -> SessionRow:
         """What is known of a session; an empty line of one that is not known."""
         return self._rows.get(session, SessionRow(session))
-
-    def leave_session(self, names: Sequence[str]) -> None:
-        """What was thrown away is not looked at any longer."""
-        if self.selection.session in names:
-            self.selection.choose_session(self.sessions.neighbour(self.selection.session))
 
     def go_to(self, session: str) -> None:
         """Show a session."""
@@ -183,8 +181,8 @@ class MainWindow(QWidget):
         """What could not be sent stands in the composer again."""
         if self.selection.session == session and not self.view.composer.draft():
             self.view.composer.set_session(session, words)
-        elif not self._state.text(f"drafts/{session}"):
-            self._state.keep_text(f"drafts/{session}", words)
+        elif not self._state.draft(session):
+            self._state.keep_draft(session, words)
 
     def _hear_sessions(self, touched: dict[str, SessionRow], steps: list[Step]) -> None:
         asked_before = {asked.id for _, asked in self._questions}
@@ -236,7 +234,7 @@ class MainWindow(QWidget):
             self._enable_commands()
             return
         view = self.view
-        view.composer.set_session(row.id, self._state.text(f"drafts/{row.id}"))
+        view.composer.set_session(row.id, self._state.draft(row.id))
         view.show_session(row)
         self._show_questions()
         self._show_draft()
@@ -302,11 +300,11 @@ class MainWindow(QWidget):
         self.view.composer.focus_input()
 
     def _acts(self) -> dict[str, Callable[[], object]]:
-        shell, full = self._shell, Qt.WindowState.WindowFullScreen
         return {
             "run.new": self.new_run,
             "run.stop": self.stop_wanted.emit,
             "run.pause": self.pause_wanted.emit,
+            "composer.attach": self.view.composer.choose_files,
             "composer.focus": self._focus_composer,
             "question.next": self.next_question,
             "toast.undo": self.toast.undo,
@@ -316,20 +314,12 @@ class MainWindow(QWidget):
             "window.larger": lambda: self.scale_wanted.emit(1),
             "window.smaller": lambda: self.scale_wanted.emit(-1),
             "window.usual": lambda: self.scale_wanted.emit(0),
-            "window.full": lambda: shell.setWindowState(shell.windowState() ^ full),
-            "window.close": shell.close,
+            "window.settings": self.settings_wanted.emit,
         }
 
     def _enable_commands(self) -> None:
         row = self._rows.get(self.selection.session)
-        states = {
-            "waiting": bool(self._questions),
-            "going": row is not None and row.status in {"running", "waiting"},
-            "running": row is not None and row.status == "running",
-            "session": row is not None,
-            "undo": self.toast.isVisible(),
-        }
-        self.deeds.actions.enable({state for state, is_so in states.items() if is_so})
+        self.deeds.actions.enable(states(row, waiting=bool(self._questions), undo=self.toast.isVisible()))
 
     # Places
 
@@ -358,7 +348,10 @@ class MainWindow(QWidget):
     def _connect(self) -> None:
         self.view.page.step_chosen.connect(self._show_step)
         self.view.page.stop.connect(self.stop_wanted)
-        self.view.composer.draft_changed.connect(lambda name, text: self._state.keep_text(f"drafts/{name}", text))
+        self.view.composer.draft_changed.connect(self._state.keep_draft)
+        self.view.composer.commanded.connect(self.deeds.actions.trigger)
+        self.view.composer.set_commands(self.deeds.actions.slash())
+        self.view.composer.attached.refused.connect(lambda what, why: self.tell(Trouble(what, why)))
         self.pane.folded.connect(lambda: self._want_pane(False))
         self.selection.session_changed.connect(self._show_selected)
         self.sessions.chosen.connect(self.go_to)
