@@ -117,6 +117,16 @@ class Broker:
             finally:
                 os.close(descriptor)
 
+    @contextlib.contextmanager
+    def opened(self, name: str = ".") -> Iterator[int]:
+        """A folder, open, for those who look at many."""
+        with self._spoken(name, f"There is no folder {shown(name)}."):
+            descriptor = self._open(self._root, self._name(name), _FOLDER)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
     def is_protected(self, name: str) -> bool:
         """Whether a write to this name needs a person's word, also by way of a link or another spelling."""
         return is_protected(self.real(name))
