@@ -19,12 +19,14 @@ from core.domain.events import (
 from core.domain.ids import call_id
 from core.domain.problems import Problem
 from core.engine.asking import ask_person
+from core.engine.delegate import check_shape
 from core.engine.drafts import Draft
 from core.engine.guards import check_limits, check_repeats
 from core.engine.work import Work
 from core.models.model import Asked, Fault
 from core.models.retry import wait_s
 from core.tools.catalogue import ASK, TOOLS, read_arguments
+from core.tools.delegate import NAME as DELEGATE
 
 
 async def work(run: Work) -> RunEnded | RunPaused:
@@ -33,7 +35,9 @@ async def work(run: Work) -> RunEnded | RunPaused:
     while True:
         await give_results(run)
         if talk.done and not talk.waiting:
-            return RunEnded("completed")
+            ended = await check_shape(run)
+            if ended or not talk.waiting:
+                return ended or RunEnded("completed")
         if run.pausing:
             return RunPaused(run.pause_why)
         if ended := await check_repeats(run) or await check_limits(run):
@@ -123,6 +127,9 @@ async def perform(run: Work, call: Call) -> None:
         return
     if call.tool == ASK:
         await ask_person(run, parameters, call.id, call.tool)
+        return
+    if call.tool == DELEGATE and run.delegate:
+        await run.delegate(run, call, parameters)
         return
     tool = TOOLS[call.tool]
     try:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from weakref import WeakValueDictionary
 
 from core.domain.events import (
@@ -27,6 +27,11 @@ from core.domain.problems import Problem, Trouble
 from core.domain.question import Answer
 from core.domain.sessions import SessionRow
 from core.engine.conversation import Conversation
+from core.engine.delegate import WITH_PARENT, Children
+from core.engine.doubt import GOES_ON
+from core.engine.doubt import SKIPPED as SKIPPED
+from core.engine.doubt import Doubt as Doubt
+from core.engine.doubt import Settle as Settle
 from core.engine.drafts import Drafts
 from core.engine.loop import work
 from core.engine.work import Work
@@ -37,10 +42,7 @@ from core.store.reader import Reader
 from core.store.told import Told
 from core.tools.place import Place
 
-Settle = Literal["", "again", "skip", "end"]  # what to do with calls that may have run
-GOES_ON = frozenset({"running", "waiting", "interrupted", "paused"})
 STOPPED = "stopped by you"
-SKIPPED = Text("[Journeyman ended while this call ran, so it may have had its effect. It was not run again.]")
 
 
 LastWord = RunEnded | RunPaused | RunInterrupted
@@ -50,7 +52,7 @@ LastWord = RunEnded | RunPaused | RunInterrupted
 class _Live:
     task: asyncio.Task[None]
     work: Work
-    stopping: bool = False
+    stopping: str = ""
 
 
 class Runs:
@@ -83,6 +85,9 @@ class Runs:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._closing = False
         self._forget = journal.listen(self._hear)
+        self.children = Children(
+            journal, reader, self.check, self._open, self.resume, self.stop, self.going, lambda: self._closing
+        )
 
     def going(self, session: str) -> bool:
         return session in self._live
@@ -95,14 +100,17 @@ class Runs:
 
     async def open(self, opened: SessionOpened, task: str, began: RunStarted) -> str:
         """Open a session together with its first run: a crash leaves both or none. The session's id."""
-        model = self.check(began)
         name = session_id()
+        await self._open(name, opened, task, began)
+        return name
+
+    async def _open(self, name: str, opened: SessionOpened, task: str, began: RunStarted) -> None:
+        model = self.check(began)
         began = await self._brief(began, Path(opened.workspace))
         async with self._turn(name):
             self._refuse_closing()
             facts = (replace(opened, session_id=name), PersonSpoke(Text(task)), began)
             await self._go(name, opened.workspace, *facts, model=model)
-        return name
 
     async def start(self, session: str, task: str, began: RunStarted) -> None:
         """Begin a run of a session with a message of the person."""
@@ -151,20 +159,28 @@ class Runs:
                 raise Problem("This run is not going.", f"It is {self._row(session).status}.", "")
             live.work.pausing = True
 
-    async def stop(self, session: str) -> None:
-        """Cut the model call, kill the process group, end the run."""
+    async def stop(self, session: str, why: str = STOPPED) -> None:
+        """Cut the model call, kill the process group, end the run, and the sub-agents with it."""
         async with self._turn(session):
             if live := self._live.get(session):
-                live.stopping = True
+                live.stopping = why
                 live.task.cancel()
                 await asyncio.wait({live.task})
                 if self._live.pop(session, None):  # it was cut before it had begun, so it has no word of its own
-                    await self._journal.append(session, RunEnded("stopped", STOPPED))
+                    await live.work.place.close()
+                    await self._journal.append(session, RunEnded("stopped", why))
                 return
             row = self._row(session)
             if row.status not in GOES_ON:
                 raise Problem("This run is not going.", f"It is {row.status}.", "")
-            await self._journal.append(session, RunEnded("stopped", STOPPED))
+            await self._journal.append(session, RunEnded("stopped", why))
+        await self._stop_children(session)
+
+    async def _stop_children(self, session: str) -> None:
+        """What a session began that is not going does not go on without it."""
+        for child in self._reader.children(session):
+            if child.status in GOES_ON:
+                await self.stop(child.id, WITH_PARENT)
 
     async def answer(self, question: str, answer: Answer) -> str:
         """Make an answer a fact, once; the session it belongs to."""
@@ -197,24 +213,31 @@ class Runs:
             if row.status not in GOES_ON:
                 why = f"This run is {row.status}."
                 raise Problem("There is nothing to resume.", why, "Start another with a message.")
-            doubted = await self.doubted(session)
+            own, doubted = (await self._talk(session)).doubted(), await self.doubted(session)
             if doubted and not settle:
                 raise Doubt(session, tuple(doubted.values()))
             events: list[RunEvent] = []
             if row.status in {"interrupted", "paused"} or doubted:
                 events.append(RunResumed(settle if doubted else ""))
             if settle == "skip":
-                events += [ToolReturned(call, SKIPPED, failed=True) for call in doubted]
+                events += [ToolReturned(call, SKIPPED, failed=True) for call in own]
             if settle == "end":
                 events.append(RunEnded("stopped", "ended by you"))
             if settle != "end":
                 await self._go(session, row.folder, *events)
+                self._live[session].work.settle = settle
             else:
                 await self._journal.append(session, *events)
+                await self._stop_children(session)
 
     async def doubted(self, session: str) -> dict[str, str]:
-        """The calls that started and did not return: id → what a person sees of them."""
-        return (await self._talk(session)).doubted()
+        """The calls that started and did not return, those of sub-agents too: id → what a person sees of them."""
+        talk = await self._talk(session)
+        found = talk.doubted()
+        for child in filter(None, map(talk.children.get, talk.pending)):
+            if self._reader.session(child):
+                found |= {f"{child} {call}": what for call, what in (await self.doubted(child)).items()}
+        return found
 
     async def wait(self, session: str) -> None:
         """Until the run has ended, or nothing of it is going."""
@@ -280,6 +303,7 @@ class Runs:
             reader=self._reader,
             drafts=self._drafts,
             claimed=self.claimed,
+            delegate=self.children.delegate,
         )
 
     async def _work(self, run: Work) -> None:
@@ -313,7 +337,7 @@ class Runs:
             return await work(run)
         except asyncio.CancelledError:
             if live.stopping:
-                return RunEnded("stopped", STOPPED)
+                return RunEnded("stopped", live.stopping)
             if self._row(run.session).status == "waiting":
                 return None
             return RunInterrupted("Journeyman was closed.", tuple(run.talk.doubted()))
@@ -325,7 +349,7 @@ class Runs:
             return RunEnded("failed", trouble.what, trouble)
 
     async def _interrupt(self, session: str, why: str) -> None:
-        await self._journal.append(session, RunInterrupted(why, tuple(await self.doubted(session))))
+        await self._journal.append(session, RunInterrupted(why, tuple((await self._talk(session)).doubted())))
 
     async def _talk(self, session: str) -> Conversation:
         talk = Conversation()
@@ -372,15 +396,3 @@ def _start_of(talk: Conversation) -> RunStarted:
     if talk.start is None:
         raise Problem("This session has no run.", "", "Start one with a message.")
     return talk.start
-
-
-class Doubt(Problem):
-    """Calls may have run; only a person can say what now."""
-
-    def __init__(self, session: str, calls: tuple[str, ...]) -> None:
-        super().__init__(
-            f"{', '.join(calls)} may have run.",
-            "Journeyman ended while it was running, so nobody saw the end of it.",
-            f"Look, then choose: journeyman resume {session} --again, --skip or --end.",
-        )
-        self.calls = calls

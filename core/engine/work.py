@@ -7,6 +7,7 @@ from typing import Any
 
 from core.domain.clock import SECOND, now
 from core.domain.events import (
+    Call,
     Entry,
     QuestionAnswered,
     QuestionAsked,
@@ -20,16 +21,19 @@ from core.domain.messages import Message
 from core.domain.question import Answer, Question, expired
 from core.engine.acts import act
 from core.engine.conversation import Conversation
+from core.engine.doubt import Settle
 from core.engine.drafts import Drafts
 from core.models.model import Model, Request, ToolSpec
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
 from core.tools.catalogue import specs
+from core.tools.delegate import AT_ONCE, Delegate
 from core.tools.place import Place
 from core.tools.tool import Tool
 
 Act = Callable[[Tool, str, Any, Place, dict[str, str]], Awaitable[tuple[list[RunEvent], dict[str, bytes]]]]
+Giving = Callable[["Work", Call, Delegate], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,8 @@ class Work:
             `began`, is not the person's.
         reading: set while a reply is being read; words sent now cut it.
         brief: what the model is told of itself, and the tools it has; made anew for each start.
+        seats, delegate: how many sub-agents work at once, and how a call becomes one.
+        settle: what a person said of calls that may have run; sub-agents that are taken up again are told.
         act, sleep: how a tool acts and how a retry waits; a replay does neither.
     """
 
@@ -74,6 +80,9 @@ class Work:
     began: int = field(default_factory=now)
     reading: asyncio.Timeout | None = None
     brief: Brief = Brief()
+    seats: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    settle: Settle = ""
+    delegate: Giving | None = None
     act: Act = act
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
@@ -88,7 +97,8 @@ class Work:
         if start and start is not self.brief.start:
             self.brief = Brief(start, self.whole(start.system), specs(start.tools))
         brief, talk = self.brief, self.talk
-        return Request(talk.messages, talk.turn, tools=brief.tools, whole=self.whole, system=brief.system)
+        role = f"agent:{start.role}" if start and start.role else ""
+        return Request(talk.messages, talk.turn, role, tools=brief.tools, whole=self.whole, system=brief.system)
 
     def cut(self) -> None:
         """End the reply that is being read."""

@@ -11,6 +11,9 @@ from core.domain.problems import Problem
 from core.models.model import ToolSpec
 from core.tools.ask import AskUser
 from core.tools.decide import DECIDE
+from core.tools.delegate import DESCRIPTION as DELEGATE_DESCRIPTION
+from core.tools.delegate import NAME as DELEGATE
+from core.tools.delegate import Delegate
 from core.tools.edit import EDIT
 from core.tools.find import FIND
 from core.tools.patch import PATCH
@@ -35,14 +38,16 @@ ASK_DESCRIPTION = (
 _READERS: Mapping[str, TypeAdapter[Any]] = MappingProxyType(
     {
         name: TypeAdapter(type_)
-        for name, type_ in ({tool.name: tool.parameters for tool in TOOLS.values()} | {ASK: AskUser}).items()
+        for name, type_ in (
+            {tool.name: tool.parameters for tool in TOOLS.values()} | {ASK: AskUser, DELEGATE: Delegate}
+        ).items()
     }
 )
 
 
 def names() -> tuple[str, ...]:
-    """Of every tool, and of the question to the person."""
-    return (*TOOLS, ASK)
+    """Of every tool, of the question to the person and of the work given to a sub-agent."""
+    return (*TOOLS, ASK, DELEGATE)
 
 
 def spec(tool: Tool) -> ToolSpec:
@@ -51,8 +56,9 @@ def spec(tool: Tool) -> ToolSpec:
 
 
 def specs(among: Collection[str] = ()) -> tuple[ToolSpec, ...]:
-    """Every tool, and the question to the person; only those named where some are."""
-    whole = (*map(spec, TOOLS.values()), ToolSpec(ASK, ASK_DESCRIPTION, schema_of(_READERS[ASK])))
+    """Every tool, and what the engine itself does; only those named where some are."""
+    own = ((ASK, ASK_DESCRIPTION), (DELEGATE, DELEGATE_DESCRIPTION))
+    whole = (*map(spec, TOOLS.values()), *(ToolSpec(name, said, schema_of(_READERS[name])) for name, said in own))
     return tuple(one for one in whole if not among or one.name in among)
 
 
