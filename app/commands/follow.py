@@ -46,8 +46,9 @@ class Follower:
                 code = await self._react(told)
                 if code is not None:
                     return code
-            elif isinstance(told.entry.event, QuestionAsked) and self._is_below(told.row, session):
-                if (code := await self._react(told)) is not None:
+            elif isinstance(told.entry.event, QuestionAsked) and self._is_below(told.session, session):
+                code = await self._react(told)
+                if code is not None:
                     return code
         return FAILED  # the run is gone without a last word: its journal could not be written
 

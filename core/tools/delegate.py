@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import Field
+from annotated_types import Ge, Le, MaxLen, MinLen
+
+from core.tools.says import Says
 
 NAME = "delegate"
 DESCRIPTION = (
-    "Give a piece of work to a sub-agent with a fresh memory. It sees only `task`, works in the same folder and "
-    "replies once: say everything it needs to know, and what it should report."
+    "Give work to a sub-agent with a fresh memory, in the same folder. It knows only what `task` says and replies "
+    "once: tell it all it needs, and what to report."
 )
 DEEPEST = 3
 AT_ONCE = 4
@@ -18,23 +20,21 @@ AT_ONCE = 4
 class Caps:
     """What the sub-agent may use at most; 0 is a fair share of what is left."""
 
-    rounds: Annotated[int, Field(ge=0, le=10_000)] = 0
-    minutes: Annotated[float, Field(ge=0, le=10_000)] = 0.0
-    tokens: Annotated[int, Field(ge=0, le=10**12)] = 0
-    cost: Annotated[float, Field(ge=0, le=10**6)] = 0.0
+    rounds: Annotated[int, Ge(0), Le(10_000)] = 0
+    minutes: Annotated[float, Ge(0), Le(10_000)] = 0.0
+    tokens: Annotated[int, Ge(0), Le(10**12)] = 0
+    cost: Annotated[float, Ge(0), Le(10**6)] = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Delegate:
-    task: Annotated[str, Field(min_length=1, max_length=100_000)]
-    name: Annotated[str, Field(max_length=40, description="What the person sees it called.")] = ""
-    agent: Annotated[str, Field(max_length=64, description="A profile the person has made; usually empty.")] = ""
-    tools: Annotated[tuple[str, ...], Field(max_length=50, description="Only these of your tools; empty is all.")] = ()
-    model: Annotated[str, Field(max_length=200, description="Empty is the model you are.")] = ""
+    task: Annotated[str, MinLen(1), MaxLen(100_000)]
+    name: Annotated[str, MaxLen(40), Says("What the person sees it called.")] = ""
+    agent: Annotated[str, MaxLen(64), Says("A profile that the person has made; usually empty.")] = ""
+    tools: Annotated[tuple[str, ...], MaxLen(50), Says("Only these of your tools; empty is all.")] = ()
+    model: Annotated[str, MaxLen(200), Says("Empty is the model you are.")] = ""
     limits: Caps = Caps()
-    schema: Annotated[
-        dict[str, Any] | None, Field(description="A JSON Schema that its reply must fit, when you want data.")
-    ] = None
+    schema: Annotated[dict[str, Any] | None, Says("A JSON Schema its reply must fit, when you want data.")] = None
 
 
 def row(parameters: Delegate) -> str:
