@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 
 from core.domain.clock import SECOND
 from core.domain.events import (
+    Attachment,
     Call,
     CallRefused,
     CallStarted,
+    ContextCompacted,
     Entry,
     FilesRewound,
     LimitMet,
@@ -29,9 +31,14 @@ from core.domain.events import (
 )
 from core.domain.messages import Message
 from core.domain.question import Answer, spoken
+from core.engine.compaction import NOTES, PERSON, REPLIES, compacted
 from core.engine.limits import FIELDS
 from core.engine.repeats import Repeats
+from core.engine.weights import Weights
+from core.models.tokens import learned
+from core.timeline.ledger import RESULTS
 
+TOO_LONG = "its server found it too long"
 NOT_RUN = Text("[This call was not run: the run ended before it.]")
 
 
@@ -49,7 +56,13 @@ class Conversation:
         seq: the last entry that was heard; none is heard twice.
         rounds: replies of this run; `turn` also counts the requests that failed.
         done: the last reply asked for nothing.
-        start: how the run was started.
+        start: how the run was started; `task` are the entries with the words it began with.
+        stumbled: a call of the last reply failed.
+        dropped: calls whose results are no longer sent whole, with the entries that hold them.
+        compactions: how many there were; `first_dropped` and `last_dropped` are the entries a summary stands for.
+        ratios: real tokens to estimated ones, by model; `sent` is what the last request was, estimated.
+        ceiling: a request of so many tokens was too long for the server; 0 where none was.
+        weights: what the messages weigh. No fact, and counted only when somebody asks.
     """
 
     messages: list[Message] = field(default_factory=list)
@@ -69,6 +82,16 @@ class Conversation:
     total_rounds: int = 0
     start: RunStarted | None = None
     run: int = 0
+    task: tuple[int, ...] = ()
+    stumbled: bool = False
+    dropped: dict[str, int] = field(default_factory=dict)
+    compactions: int = 0
+    first_dropped: int = 0
+    last_dropped: int = 0
+    ratios: dict[str, float] = field(default_factory=dict)
+    sent: tuple[str, float] = ("", 0.0)
+    ceiling: int = 0
+    weights: Weights = field(default_factory=Weights, compare=False)
 
     def hear(self, entry: Entry) -> None:
         """Bring the conversation up to `entry`."""
@@ -81,12 +104,18 @@ class Conversation:
             case RunStarted():
                 self._begin(entry.event)
             case PersonSpoke(text=text, attachments=attachments):
-                self.waiting.append(Message("user", text, attachments=attachments))
-            case RequestSent():
+                self._wait(text, PERSON, attachments)
+            case RequestSent(role="", model=model, tokens=tokens):
                 self.messages += self.waiting
                 self.waiting.clear()
-            case Replied(text=text, calls=calls, reasoning=reasoning, carry=carry):
-                self.messages.append(Message("assistant", text, calls, reasoning=reasoning, carry=carry))
+                self.sent = model, sum(tokens.values()) / self.ratio(model)
+            case ContextCompacted():
+                self._compact(entry.event)
+            case Replied(text=text, calls=calls, reasoning=reasoning, carry=carry, usage=usage):
+                message = Message("assistant", text, calls, "", False, reasoning, carry, (), self.seq, REPLIES)
+                self.messages.append(message)
+                self._learn(usage.input)
+                self.stumbled = False
                 self.pending = {call.id: call for call in calls}
                 for call in calls:
                     self.repeats.call(call.id, call.tool, call.arguments.head)
@@ -115,9 +144,9 @@ class Conversation:
                 self.allowed[limit] = allowed
                 self.noticed.discard(limit)
             case Nudged(text=text):
-                self.waiting.append(Message("user", text))
+                self._wait(text, NOTES)
             case FilesRewound(files=files) if files:
-                self.waiting.append(Message("user", Text(put_back_note(files))))
+                self._wait(Text(put_back_note(files)), NOTES)
             case RunEnded():
                 for name in tuple(self.pending):
                     self._settle(name, NOT_RUN, failed=True)
@@ -129,8 +158,38 @@ class Conversation:
         """The calls that started and did not return: id → what a person sees of them."""
         return {call: self.started[call] for call in self.pending if call in self.started}
 
+    def ratio(self, model: str) -> float:
+        """Real tokens of a model to estimated ones, as far as its server has told."""
+        return self.ratios.get(model, 1.0)
+
+    def _learn(self, counted: int) -> None:
+        model, estimated = self.sent
+        if counted and estimated:
+            self.ratios[model] = learned(self.ratio(model), round(estimated), counted)
+
+    def _wait(self, text: Text, kind: str, attachments: tuple[Attachment, ...] = ()) -> None:
+        self.waiting.append(Message("user", text, attachments=attachments, seq=self.seq, kind=kind))
+
+    def _compact(self, done: ContextCompacted) -> None:
+        """Less stands for what was said. What it was can be read back by its entry."""
+        before = self.messages
+        self.messages, origins = compacted(before, self.seq, done)
+        stay = set(origins)
+        for place, message in enumerate(before):
+            if place not in stay and message.role == "tool":
+                self.dropped.setdefault(message.call_id, message.seq)
+        self.weights.follow(self.messages, origins)
+        self.compactions += 1
+        if done.until:
+            self.first_dropped = self.first_dropped or done.first
+            self.last_dropped = max(self.last_dropped, done.until)
+        if done.why == TOO_LONG:
+            self.ceiling = done.before
+
     def _begin(self, start: RunStarted) -> None:
         self.start = start
+        self.task = tuple(message.seq for message in self.waiting) or self.task
+        self.stumbled = False
         self.rounds = self.turn = 0
         self.done = False
         self.questions = {}
@@ -147,12 +206,15 @@ class Conversation:
         self.at = entry.at
         if isinstance(event, Replied):
             self.spent["rounds"] = self.spent.get("rounds", 0.0) + 1
+        if isinstance(event, Replied | ContextCompacted):
             self.spent["tokens"] = self.spent.get("tokens", 0.0) + event.usage.input + event.usage.output
 
     def _settle(self, call: str, output: Text, failed: bool = False) -> None:
         """A call has its one result."""
-        if self.pending.pop(call, None):
-            self.messages.append(Message("tool", output, call_id=call, failed=failed))
+        if asked := self.pending.pop(call, None):
+            kind = f"{RESULTS}{asked.tool}"
+            self.messages.append(Message("tool", output, (), call, failed, seq=self.seq, kind=kind))
+            self.stumbled = self.stumbled or failed
         self.started.pop(call, None)
 
 

@@ -25,11 +25,14 @@ from core.domain.ids import session_id
 from core.domain.problems import Problem, Trouble
 from core.domain.question import Answer
 from core.domain.sessions import SessionRow
+from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
 from core.engine.conversation import Conversation
 from core.engine.drafts import Drafts
 from core.engine.loop import work
-from core.engine.work import Work
+from core.engine.room import BY_HAND, choice_of, make_room
+from core.engine.work import Work, each_once
 from core.models.catalogue import model_for
+from core.models.model import Model
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
@@ -56,6 +59,7 @@ class Runs:
     Attributes:
         report: called with an exception that is a bug of ours.
         brief: says in the start of a run what its model is told.
+        tiers: which models do which work; `compact_at` is the size of context a person set as the limit, 0 none.
         claimed: questions and requests that somebody is about to answer, so that each is answered once.
     """
 
@@ -66,12 +70,16 @@ class Runs:
         drafts: Drafts,
         report: Callable[[BaseException], None],
         brief: Callable[[RunStarted, Path], Awaitable[RunStarted]],
+        tiers: Callable[[], Tiers] = lambda: ONE_FOR_ALL,
+        compact_at: Callable[[], int] = lambda: 0,
     ) -> None:
         self._journal = journal
         self._reader = reader
         self._drafts = drafts
         self._report = report
         self._brief = brief
+        self._tiers = tiers
+        self._compact_at = compact_at
         self._live: dict[str, _Live] = {}
         self.claimed: set[str] = set()
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -118,7 +126,7 @@ class Runs:
 
     def check(self, began: RunStarted) -> None:
         """What is wrong with a model or its script is said before anything is written."""
-        model_for(began.model, self._whole(began.script))
+        self._models_of(began)(choose(self._tiers(), began.model, ()).model)
 
     async def say(self, session: str, text: str, *, now: bool = False) -> None:
         """A message: heard after this round where a run is going, else the start of the next run.
@@ -144,6 +152,17 @@ class Runs:
             if live is None:
                 raise Problem("This run is not going.", f"It is {self._row(session).status}.", "")
             live.work.pausing = True
+
+    async def compact(self, session: str) -> None:
+        """Make room in the context: after this round where a run is going, else now."""
+        async with self._turn(session):
+            if live := self._live.get(session):
+                live.work.wants_room = True
+                return
+            self._refuse_closing()
+            run = await self._work_of(session)
+            if not await make_room(run, choice_of(run), BY_HAND, 0.0):
+                raise Problem("There is nothing to compact yet.", "Only the task and the last exchanges are there.", "")
 
     async def stop(self, session: str) -> None:
         """Cut the model call, kill the process group, end the run."""
@@ -240,14 +259,20 @@ class Runs:
         return await self._brief(fact, Path(self._row(session).folder)) if isinstance(fact, RunStarted) else fact
 
     async def _go(self, session: str) -> None:
+        work = await self._work_of(session)
+        self._live[session] = _Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
+
+    async def _work_of(self, session: str) -> Work:
+        """All that a run of the session works with."""
         row = self._row(session)
         talk = await self._talk(session)
         started = _start_of(talk)
-        model = model_for(started.model, self._whole(started.script))
+        models = self._models_of(started)
+        model = models(choose(self._tiers(), started.model, ()).model)
         # What became a fact meanwhile. So few entries are read without a pause, so from here on `_hear` misses none.
         async for entry in self._journal.read(session, talk.seq):
             talk.hear(entry)
-        work = Work(
+        return Work(
             session=session,
             workspace=Path(row.folder),
             model_name=started.model,
@@ -257,8 +282,14 @@ class Runs:
             journal=self._journal,
             reader=self._reader,
             drafts=self._drafts,
+            models=models,
+            tiers=self._tiers,
+            compact_at=self._compact_at,
         )
-        self._live[session] = _Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
+
+    def _models_of(self, started: RunStarted) -> Callable[[str], Model]:
+        script = self._whole(started.script)
+        return each_once(lambda name: model_for(name, script))
 
     async def _work(self, run: Work) -> None:
         """The end of a run is a fact, whatever it was. Words that came too late for it begin the next."""

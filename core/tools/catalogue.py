@@ -15,6 +15,7 @@ from core.tools.edit import EDIT
 from core.tools.find import FIND
 from core.tools.patch import PATCH
 from core.tools.read import READ
+from core.tools.recall import DESCRIPTION, RECALL, Recall
 from core.tools.report import REPORT
 from core.tools.run import RUN
 from core.tools.schema import read_strictly, schema_of
@@ -35,14 +36,16 @@ ASK_DESCRIPTION = (
 _READERS: Mapping[str, TypeAdapter[Any]] = MappingProxyType(
     {
         name: TypeAdapter(type_)
-        for name, type_ in ({tool.name: tool.parameters for tool in TOOLS.values()} | {ASK: AskUser}).items()
+        for name, type_ in (
+            {tool.name: tool.parameters for tool in TOOLS.values()} | {ASK: AskUser, RECALL: Recall}
+        ).items()
     }
 )
 
 
 def names() -> tuple[str, ...]:
-    """Of every tool, and of the question to the person."""
-    return (*TOOLS, ASK)
+    """Of every tool, of the question to the person, and of what gives back what was dropped."""
+    return (*TOOLS, ASK, RECALL)
 
 
 def spec(tool: Tool) -> ToolSpec:
@@ -51,16 +54,20 @@ def spec(tool: Tool) -> ToolSpec:
 
 
 def specs(among: Collection[str] = ()) -> tuple[ToolSpec, ...]:
-    """Every tool, and the question to the person; only those named where some are."""
-    whole = (*map(spec, TOOLS.values()), ToolSpec(ASK, ASK_DESCRIPTION, schema_of(_READERS[ASK])))
-    return tuple(one for one in whole if not among or one.name in among)
+    """Every tool, and the question to the person; only those named where some are, and what was dropped always."""
+    whole = (
+        *map(spec, TOOLS.values()),
+        ToolSpec(ASK, ASK_DESCRIPTION, schema_of(_READERS[ASK])),
+        ToolSpec(RECALL, DESCRIPTION, schema_of(_READERS[RECALL])),
+    )
+    return tuple(one for one in whole if not among or one.name in among or one.name == RECALL)
 
 
 def read_arguments(tool: str, arguments: str, among: Collection[str] = ()) -> Any:
     """The parameters of a call; what is wrong with them is said so that a model can mend it."""
-    reader = _READERS.get(tool) if not among or tool in among else None
+    known = [name for name in _READERS if not among or name in among or name == RECALL]
+    reader = _READERS.get(tool) if tool in known else None
     if reader is None:
-        known = [name for name in _READERS if not among or name in among]
         near = get_close_matches(tool, known, n=1)
         raise Problem(
             f"There is no tool {tool!r}.",
