@@ -82,6 +82,10 @@ class Engine:
         """Answer a question; the session it belongs to. With `go_on` a run that a restart left waiting is resumed."""
         return await self._gone_on(await self._runs.answer(question, answer), go_on)
 
+    async def hold(self, question: str) -> None:
+        """Somebody begins to answer: it does not run out of time any more."""
+        await self._runs.hold(question)
+
     async def _gone_on(self, session: str, go_on: bool) -> str:
         if go_on and not self._runs.going(session):
             await self._runs.resume(session)

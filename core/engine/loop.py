@@ -15,8 +15,9 @@ from core.domain.events import (
     ToolReturned,
     Usage,
 )
-from core.domain.ids import call_id, question_id
+from core.domain.ids import call_id
 from core.domain.problems import Problem
+from core.engine.asking import ask_person
 from core.engine.drafts import Draft
 from core.engine.guards import check_limits, check_repeats
 from core.engine.recall import recall
@@ -24,7 +25,6 @@ from core.engine.room import choice_of, look_for_room, next_of, sent, shrink
 from core.engine.work import Work
 from core.models.model import Asked, Fault, Model
 from core.models.retry import wait_s
-from core.tools.ask import question
 from core.tools.catalogue import ASK, TOOLS, read_arguments
 from core.tools.recall import RECALL, Recall, row
 
@@ -37,7 +37,7 @@ async def work(run: Work) -> RunEnded | RunPaused:
         if talk.done and not talk.waiting:
             return RunEnded("completed")
         if run.pausing:
-            return RunPaused("paused by you")
+            return RunPaused(run.pause_why)
         if ended := await check_repeats(run) or await check_limits(run):
             return ended
         try:
@@ -126,7 +126,7 @@ async def perform(run: Work, call: Call) -> None:
         await run.record(CallRefused(call.id, call.tool, Text(str(problem))))
         return
     if call.tool == ASK:
-        await run.ask(question(parameters, question_id(run.session, call.id)), call.id)
+        await ask_person(run, parameters, call.id, call.tool)
         return
     if call.tool == RECALL:
         await look_back(run, call.id, parameters)

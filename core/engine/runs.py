@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 from core.domain.events import (
     PersonSpoke,
     QuestionAnswered,
+    QuestionHeld,
     RunEnded,
     RunEvent,
     RunInterrupted,
@@ -196,6 +197,11 @@ class Runs:
             self.claimed.discard(question)
         return session
 
+    async def hold(self, question: str) -> None:
+        """No more time limit for a question that is open; of one that is not there is nothing to hold."""
+        if asked := self._reader.asked(question):
+            await self._journal.append(asked[0], QuestionHeld(question))
+
     async def resume(self, session: str, settle: Settle = "") -> None:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
         async with self._turn(session):
@@ -285,6 +291,7 @@ class Runs:
             models=models,
             tiers=self._tiers,
             compact_at=self._compact_at,
+            claimed=self.claimed,
         )
 
     def _models_of(self, started: RunStarted) -> Callable[[str], Model]:

@@ -60,7 +60,9 @@ def words(event: RunEvent) -> Iterator[str]:
         case ToolReturned(output=output):
             yield output.head
         case QuestionAsked(question=question):
-            yield from (question.text, question.why, *(option.label for option in question.options))
+            yield from (question.text, question.why)
+            for part in question.forms():
+                yield from (part.text, *(option.label for option in part.options))
         case QuestionAnswered(answer=answer):
             yield spoken(answer)
         case Nudged(text=text):

@@ -193,8 +193,8 @@ def test_by_hand_at_rest_and_while_it_runs(tmp_path: Path) -> None:
             await scene.engine.wait(going)
             kinds = await scene.kinds(going)
             assert kinds.count("ContextCompacted") == 1 and scene.status(going) == "done"
-            (entry,) = [e for e in scene.facts if e.session == going and isinstance(e.event, ContextCompacted)]
-            assert entry.event.why == "by hand"
+            (cut,) = [event for event in await scene.events(going) if isinstance(event, ContextCompacted)]
+            assert cut.why == "by hand"
 
     bounded(main())
 
