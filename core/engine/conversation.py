@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 from core.domain.clock import SECOND
 from core.domain.events import (
-    Attachment,
     Call,
     CallRefused,
     CallStarted,
@@ -107,8 +106,8 @@ class Conversation:
         match entry.event:
             case RunStarted():
                 self._begin(entry.event)
-            case PersonSpoke(text=text, attachments=attachments):
-                self._wait(text, PERSON, attachments)
+            case PersonSpoke() | Nudged() | FilesRewound():
+                self._wait(entry.event)
             case RequestSent(role="", model=model, tokens=tokens):
                 self.messages += self.waiting
                 self.waiting.clear()
@@ -151,10 +150,6 @@ class Conversation:
             case LimitRaised(limit=limit, allowed=allowed):
                 self.allowed[limit] = allowed
                 self.noticed.discard(limit)
-            case Nudged(text=text):
-                self._wait(text, NOTES)
-            case FilesRewound(files=files) if files:
-                self._wait(Text(put_back_note(files)), NOTES)
             case RunEnded():
                 for name in tuple(self.pending):
                     self._settle(name, NOT_RUN, failed=True)
@@ -175,8 +170,16 @@ class Conversation:
         if counted and estimated:
             self.ratios[model] = learned(self.ratio(model), round(estimated), counted)
 
-    def _wait(self, text: Text, kind: str, attachments: tuple[Attachment, ...] = ()) -> None:
-        self.waiting.append(Message("user", text, attachments=attachments, seq=self.seq, kind=kind))
+    def _wait(self, event: PersonSpoke | Nudged | FilesRewound) -> None:
+        """Words for the model, which the next request carries."""
+        match event:
+            case PersonSpoke(text=text, attachments=attachments):
+                self.waiting.append(Message("user", text, attachments=attachments, seq=self.seq, kind=PERSON))
+            case Nudged(text=text):
+                self.waiting.append(Message("user", text, seq=self.seq, kind=NOTES))
+            case FilesRewound(files=files):
+                if files:
+                    self.waiting.append(Message("user", Text(put_back_note(files)), seq=self.seq, kind=NOTES))
 
     def _compact(self, done: ContextCompacted) -> None:
         """Less stands for what was said. What it was can be read back by its entry."""

@@ -9,7 +9,7 @@ RECALL = "recall_dropped"
 TALK = "talk"
 DESCRIPTION = (
     "Read again what was folded or summarised to save room: a result by the id of its call, or with the id "
-    f'"{TALK}" the whole talk so far. start and end are line numbers, from 1, both included.'
+    f'"{TALK}" the whole talk so far. start and end are lines, from 1.'
 )
 
 
