@@ -29,7 +29,9 @@ from core.domain.events import (
     Text,
     ToolReturned,
 )
+from core.domain.filing import Filing
 from core.domain.messages import Message
+from core.domain.problems import Problem
 from core.domain.question import Answer, Question, spoken
 from core.engine.compaction import NOTES, PERSON, REPLIES, compacted
 from core.engine.limits import FIELDS
@@ -101,6 +103,8 @@ class Conversation:
         if entry.seq <= self.seq:
             return
         self.seq = entry.seq
+        if isinstance(entry.event, Filing):
+            return  # neither the model's business nor the run's time
         self._count(entry)
         self.run = entry.run
         match entry.event:
@@ -240,3 +244,10 @@ def conversation(entries: Iterable[Entry]) -> Conversation:
     for entry in entries:
         folded.hear(entry)
     return folded
+
+
+def start_of(talk: Conversation) -> RunStarted:
+    """How the last run of a session was started."""
+    if talk.start is None:
+        raise Problem("This session has no run.", "", "Start one with a message.")
+    return talk.start

@@ -53,7 +53,10 @@ async def give_results(run: Work) -> None:
     while run.talk.pending:
         calls = list(run.talk.pending.values())
         together = next((place for place, call in enumerate(calls) if not _only_reads(call)), len(calls))
-        acts = [perform(run, call) for call in calls[: max(1, together)]]
+        if together < 2:
+            await perform(run, calls[0])
+            continue
+        acts = [perform(run, call) for call in calls[:together]]
         for end in await asyncio.gather(*acts, return_exceptions=True):
             if end is not None:
                 raise end
@@ -133,8 +136,8 @@ async def perform(run: Work, call: Call) -> None:
         return
     tool = TOOLS[call.tool]
     try:
-        await run.record(CallStarted(call.id, tool.name, tool.kind, tool.object(parameters)))
-        events, blobs = await run.act(tool, call.id, parameters, run.workspace, run.seen)
+        await run.record(*await run.walls(tool), CallStarted(call.id, tool.name, tool.kind, tool.object(parameters)))
+        events, blobs = await run.act(tool, call.id, parameters, run.place, run.seen)
     except asyncio.CancelledError:
         await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
         raise

@@ -20,14 +20,15 @@ from core.domain.events import (
     RunInterrupted,
     RunResumed,
     RunStarted,
+    SandboxProven,
     SessionOpened,
     Text,
     ToolReturned,
 )
 from core.domain.problems import Problem
 from core.domain.question import Answer
+from core.engine.doubt import Doubt
 from core.engine.drafts import Draft
-from core.engine.runs import Doubt
 from core.models import catalogue
 from core.models.model import Delta, Request
 from tests.core.engine.scenes import bounded, calling, opened, played
@@ -42,7 +43,7 @@ def test_a_run_is_its_journal(tmp_path: Path) -> None:
             session = await scene.run(played(calling("run", command="echo hi"), {"text": "Done: {{result}}"}))
             events = await scene.events(session)
             assert [type(event) for event in events] == [
-                SessionOpened, PersonSpoke, RunStarted, RequestSent, Replied, CallStarted, ToolReturned,
+                SessionOpened, PersonSpoke, RunStarted, RequestSent, Replied, SandboxProven, CallStarted, ToolReturned,
                 RequestSent, Replied, RunEnded,
             ]  # fmt: skip
             assert isinstance(events[-2], Replied) and events[-2].text.head == "Done: hi\n"
