@@ -118,18 +118,8 @@ class Conversation:
                 self.sent = model, sum(tokens.values()) / self.ratio(model)
             case ContextCompacted():
                 self._compact(entry.event)
-            case Replied(text=text, calls=calls, reasoning=reasoning, carry=carry, usage=usage):
-                message = Message("assistant", text, calls, "", False, reasoning, carry, (), self.seq, REPLIES)
-                self.messages.append(message)
-                self._learn(usage.input)
-                self.stumbled = False
-                self.pending = {call.id: call for call in calls}
-                for call in calls:
-                    self.repeats.call(call.id, call.tool, call.arguments.head)
-                self.rounds += 1
-                self.total_rounds += 1
-                self.turn += 1
-                self.done = not calls
+            case Replied():
+                self._reply(entry.event)
             case Retried():
                 self.turn += 1
             case CallStarted(call_id=name, object=what):
@@ -173,6 +163,19 @@ class Conversation:
         model, estimated = self.sent
         if counted and estimated:
             self.ratios[model] = learned(self.ratio(model), round(estimated), counted)
+
+    def _reply(self, reply: Replied) -> None:
+        text, calls, reasoning, carry = reply.text, reply.calls, reply.reasoning, reply.carry
+        self.messages.append(Message("assistant", text, calls, "", False, reasoning, carry, (), self.seq, REPLIES))
+        self._learn(reply.usage.input)
+        self.stumbled = False
+        self.pending = {call.id: call for call in calls}
+        for call in calls:
+            self.repeats.call(call.id, call.tool, call.arguments.head)
+        self.rounds += 1
+        self.total_rounds += 1
+        self.turn += 1
+        self.done = not calls
 
     def _wait(self, event: PersonSpoke | Nudged | FilesRewound) -> None:
         """Words for the model, which the next request carries."""
