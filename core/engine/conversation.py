@@ -9,6 +9,8 @@ from core.domain.events import (
     CallRefused,
     CallStarted,
     ContextCompacted,
+    Delegated,
+    DelegateEnded,
     Entry,
     FilesRewound,
     LimitMet,
@@ -66,6 +68,7 @@ class Conversation:
         ratios: real tokens to estimated ones, by model; `sent` is what the last request was, estimated.
         ceiling: a request of so many tokens was too long for the server; 0 where none was.
         weights: what the messages weigh. No fact, and counted only when somebody asks.
+        children: the sessions of sub-agents, by the calls that began them.
     """
 
     messages: list[Message] = field(default_factory=list)
@@ -86,6 +89,7 @@ class Conversation:
     done: bool = False
     total_rounds: int = 0
     start: RunStarted | None = None
+    children: dict[str, str] = field(default_factory=dict)
     run: int = 0
     task: tuple[int, ...] = ()
     stumbled: bool = False
@@ -130,6 +134,8 @@ class Conversation:
             case CallRefused(call_id=name, reason=reason):
                 self.repeats.result(name, reason.head, True)
                 self._settle(name, reason, failed=True)
+            case Delegated(call_id=name, child=child):
+                self.children[name] = child
             case QuestionAsked(question=question, call_id=name):
                 self.questions[question.id] = None
                 if name:
@@ -139,11 +145,8 @@ class Conversation:
             case QuestionAnswered(question_id=question_id, call_id=name, answer=answer):
                 self.questions[question_id] = answer
                 self._settle(name, Text(spoken(answer)))
-            case LimitMet(limit=limit):
-                self.noticed.add(limit)
-            case LimitRaised(limit=limit, allowed=allowed):
-                self.allowed[limit] = allowed
-                self.noticed.discard(limit)
+            case LimitMet() | LimitRaised():
+                self._limit(entry.event)
             case RunEnded():
                 for name in tuple(self.pending):
                     self._settle(name, NOT_RUN, failed=True)
@@ -220,12 +223,25 @@ class Conversation:
         """What the run used. The time a person took is the person's, and so is the time Journeyman was closed."""
         event = entry.event
         if not isinstance(event, QuestionAnswered | RunResumed | RunStarted | RunInterrupted):
-            self.spent["minutes"] = self.spent.get("minutes", 0.0) + max(0, entry.at - self.at) / (60 * SECOND)
+            passed = max(0, entry.at - self.at) / (60 * SECOND)
+            # While a sub-agent waits for the person, the time is the person's as well.
+            spent = min(passed, event.minutes) if isinstance(event, DelegateEnded) else passed
+            self.spent["minutes"] = self.spent.get("minutes", 0.0) + spent
+        if isinstance(event, DelegateEnded):
+            for limit, used in (("tokens", event.tokens), ("cost", event.cost)):
+                self.spent[limit] = self.spent.get(limit, 0.0) + used
         self.at = entry.at
         if isinstance(event, Replied):
             self.spent["rounds"] = self.spent.get("rounds", 0.0) + 1
         if isinstance(event, Replied | ContextCompacted):
             self.spent["tokens"] = self.spent.get("tokens", 0.0) + event.usage.input + event.usage.output
+
+    def _limit(self, event: LimitMet | LimitRaised) -> None:
+        if isinstance(event, LimitRaised):
+            self.allowed[event.limit] = event.allowed
+            self.noticed.discard(event.limit)
+        else:
+            self.noticed.add(event.limit)
 
     def _settle(self, call: str, output: Text, failed: bool = False) -> None:
         """A call has its one result."""
