@@ -34,10 +34,10 @@ from core.domain.events import (
 )
 from core.domain.problems import Problem
 from core.engine.conversation import Conversation
+from core.engine.doubt import SKIPPED
 from core.engine.drafts import Drafts
 from core.engine.fork import CUT
 from core.engine.loop import work
-from core.engine.runs import SKIPPED
 from core.engine.work import Work
 from core.models.recorded import Recorded, outcomes
 from core.store.codec import decode, pack
@@ -211,6 +211,7 @@ class _Player:
             delegate=self._delegate,
             act=self._act,
             sleep=_at_once,
+            compacts=False,
         )
         self._task = self._tasks.create_task(self._work(run))
 
@@ -270,9 +271,12 @@ class _Player:
 
 
 def same(offered: RunEvent, recorded: RunEvent) -> bool:
-    """Equal but for times: how long a retry waited is chance."""
+    """Equal but for times, and how long a retry waited, which is chance. Whom a request went to and what it weighed
+    was up to the settings of that day."""
     if isinstance(offered, Retried) and isinstance(recorded, Retried):
         return replace(offered, wait_s=recorded.wait_s) == recorded
+    if isinstance(offered, RequestSent) and isinstance(recorded, RequestSent):
+        return offered.round == recorded.round and not recorded.role
     return offered == recorded
 
 
@@ -283,6 +287,8 @@ def from_outside(event: RunEvent) -> bool:
             return status == "stopped"
         case RunPaused(trouble=trouble):
             return trouble is None
+        case RequestSent(role=role):
+            return bool(role)
         case ToolReturned(output=output):
             return output in (SKIPPED, CUT)
         case _:

@@ -1,7 +1,7 @@
 """Start, stop, answer and resume runs. Owns their tasks; what they did is in the journal."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,9 +9,8 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from core.domain.events import (
+    Attachment,
     PersonSpoke,
-    QuestionAnswered,
-    QuestionHeld,
     RunEnded,
     RunEvent,
     RunInterrupted,
@@ -24,17 +23,16 @@ from core.domain.events import (
 )
 from core.domain.ids import session_id
 from core.domain.problems import Problem, Trouble
-from core.domain.question import Answer
 from core.domain.sessions import SessionRow
-from core.engine.conversation import Conversation
+from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
+from core.engine.answers import Answers
+from core.engine.conversation import Conversation, start_of
 from core.engine.delegate import WITH_PARENT, Children
-from core.engine.doubt import GOES_ON
-from core.engine.doubt import SKIPPED as SKIPPED
-from core.engine.doubt import Doubt as Doubt
-from core.engine.doubt import Settle as Settle
+from core.engine.doubt import GOES_ON, SKIPPED, Doubt, Settle
 from core.engine.drafts import Drafts
 from core.engine.loop import work
-from core.engine.work import Work
+from core.engine.room import BY_HAND, choice_of, make_room
+from core.engine.work import Work, each_once
 from core.models.catalogue import model_for
 from core.models.model import Model
 from core.store.journal import Journal
@@ -62,6 +60,7 @@ class Runs:
         report: called with an exception that is a bug of ours.
         brief: says in the start of a run what its model is told.
         place: opens the place a run works in, by its folder and its session.
+        tiers: which models do which work; `compact_at` is the size of context a person set as the limit, 0 none.
         claimed: questions and requests that somebody is about to answer, so that each is answered once.
     """
 
@@ -73,6 +72,8 @@ class Runs:
         report: Callable[[BaseException], None],
         brief: Callable[[RunStarted, Path], Awaitable[RunStarted]],
         place: Callable[[Path, str], Place],
+        tiers: Callable[[], Tiers] = lambda: ONE_FOR_ALL,
+        compact_at: Callable[[], int] = lambda: 0,
     ) -> None:
         self._journal = journal
         self._reader = reader
@@ -80,8 +81,11 @@ class Runs:
         self._report = report
         self._brief = brief
         self._place = place
+        self._tiers = tiers
+        self._compact_at = compact_at
         self._live: dict[str, _Live] = {}
         self.claimed: set[str] = set()
+        self.answers = Answers(journal, reader, self.claimed)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._closing = False
         self._forget = journal.listen(self._hear)
@@ -132,24 +136,24 @@ class Runs:
 
     def check(self, began: RunStarted) -> Model:
         """What is wrong with a model or its script is said before anything is written."""
-        return model_for(began.model, self._whole(began.script))
+        return model_for(choose(self._tiers(), began.model, ()).model, self._whole(began.script))
 
-    async def say(self, session: str, text: str, *, now: bool = False) -> None:
+    async def say(self, session: str, text: str, *, now: bool = False, attached: Sequence[Attachment] = ()) -> None:
         """A message: heard after this round where a run is going, else the start of the next run.
 
         With `now` the reply in progress is cut for it.
         """
         async with self._turn(session):
             self._row(session)
-            words = PersonSpoke(Text(text))
+            words = PersonSpoke(Text(text), tuple(attached))
             if live := self._live.get(session):
                 await self._journal.append(session, words)
                 if now:
                     live.work.cut()
                 if not self.going(session):  # the run ended meanwhile, without having heard it
-                    await self._begin(session, _start_of(await self._talk(session)))
+                    await self._begin(session, start_of(await self._talk(session)))
             else:
-                await self._begin(session, words, _start_of(await self._talk(session)))
+                await self._begin(session, words, start_of(await self._talk(session)))
 
     async def pause(self, session: str) -> None:
         """After this round."""
@@ -158,6 +162,22 @@ class Runs:
             if live is None:
                 raise Problem("This run is not going.", f"It is {self._row(session).status}.", "")
             live.work.pausing = True
+
+    async def compact(self, session: str) -> None:
+        """Make room in the context: after this round where a run is going, else now."""
+        async with self._turn(session):
+            if live := self._live.get(session):
+                live.work.wants_room = True
+                return
+            self._refuse_closing()
+            place = self._place(Path(self._row(session).folder), session)
+            try:
+                run = await self._work_of(session, place, None)
+                done = await make_room(run, choice_of(run), BY_HAND, 0.0)
+            finally:
+                await place.close()
+            if not done:
+                raise Problem("There is nothing to compact yet.", "Only the task and the last exchanges are there.", "")
 
     async def stop(self, session: str, why: str = STOPPED) -> None:
         """Cut the model call, kill the process group, end the run, and the sub-agents with it."""
@@ -181,28 +201,6 @@ class Runs:
         for child in self._reader.children(session):
             if child.status in GOES_ON:
                 await self.stop(child.id, WITH_PARENT)
-
-    async def answer(self, question: str, answer: Answer) -> str:
-        """Make an answer a fact, once; the session it belongs to."""
-        asked = self._reader.asked(question)
-        if asked is None or question in self.claimed:
-            raise Problem(
-                f"The question {question} is not open.",
-                "It was answered already, or its run has ended.",
-                "List the open ones with `journeyman questions`.",
-            )
-        self.claimed.add(question)
-        try:
-            session, call = asked
-            await self._journal.append(session, QuestionAnswered(question, call, answer))
-        finally:
-            self.claimed.discard(question)
-        return session
-
-    async def hold(self, question: str) -> None:
-        """No more time limit for a question that is open; of one that is not there is nothing to hold."""
-        if asked := self._reader.asked(question):
-            await self._journal.append(asked[0], QuestionHeld(question))
 
     async def resume(self, session: str, settle: Settle = "") -> None:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
@@ -287,8 +285,10 @@ class Runs:
 
     async def _work_of(self, session: str, place: Place, model: Model | None) -> Work:
         talk = await self._talk(session)
-        started = _start_of(talk)
-        model = model or model_for(started.model, self._whole(started.script))
+        started = start_of(talk)
+        script = self._whole(started.script)
+        models = each_once(lambda name: model_for(name, script))
+        model = model or models(choose(self._tiers(), started.model, ()).model)
         # What became a fact meanwhile. So few entries are read without a pause, so from here on `_hear` misses none.
         async for entry in self._journal.read(session, talk.seq):
             talk.hear(entry)
@@ -302,6 +302,9 @@ class Runs:
             journal=self._journal,
             reader=self._reader,
             drafts=self._drafts,
+            models=models,
+            tiers=self._tiers,
+            compact_at=self._compact_at,
             claimed=self.claimed,
             delegate=self.children.delegate,
         )
@@ -321,7 +324,7 @@ class Runs:
                 if heard_all or live.stopping or self._closing:
                     return
                 run.place = self._place(run.place.folder, run.session)
-                begun = (await self._brief(_start_of(run.talk), run.place.folder),)
+                begun = (await self._brief(start_of(run.talk), run.place.folder),)
         except Problem as problem:  # the journal itself fails: told, and found as interrupted at the next start
             self._report(problem)
         finally:
@@ -332,6 +335,7 @@ class Runs:
         """Work a run to its end; None where it waits for a person and needs no last word."""
         run = live.work
         try:
+            run.place.commands.connect(_spawned, run.command_ended)
             if begun:
                 await run.record(*begun)
             return await work(run)
@@ -383,6 +387,10 @@ class Runs:
             live.work.talk.hear(told.entry)
 
 
+def _spawned(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    return asyncio.create_task(work, name="command in the background")
+
+
 async def _surely(work: Coroutine[Any, Any, object]) -> None:
     """To its end, before the run is gone: a stop that comes now waits for it."""
     task = asyncio.create_task(work, name="end of a run")
@@ -390,9 +398,3 @@ async def _surely(work: Coroutine[Any, Any, object]) -> None:
         with suppress(asyncio.CancelledError):
             await asyncio.wait({task})
     task.result()
-
-
-def _start_of(talk: Conversation) -> RunStarted:
-    if talk.start is None:
-        raise Problem("This session has no run.", "", "Start one with a message.")
-    return talk.start
