@@ -18,6 +18,7 @@ COMMANDS: Final = (
     Command("sessions.search", "Search sessions", "Ctrl+Shift+F", "search"),
     Command("question.next", "Go to the next question", "Ctrl+J", "circle-question-mark", "waiting"),
     Command("run.stop", "Stop the run", "Ctrl+.", "square", "going"),
+    Command("run.find", "Find in this run", "Ctrl+F", "search", "session"),
     Command("composer.focus", "Write a message", "Ctrl+L", "message-square", "session"),
     Command("window.sidebar", "Show or hide the sessions", "Ctrl+B", "panel-left"),
     Command("window.step", "Show or hide the step", "Ctrl+Shift+B", "panel-right-open"),

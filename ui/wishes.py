@@ -9,6 +9,7 @@ from core.domain.problems import Problem
 from core.domain.question import Answer
 from ui.bridge import Bridge
 from ui.link_dialog import LinkDialog
+from ui.run_wishes import RunWishes
 from ui.sessions.rows import Hit
 from ui.tasks import Tasks
 from ui.window import MainWindow
@@ -33,6 +34,7 @@ class Wishes(QObject):
         window.view.page.link.connect(self.open_link)
         window.view.composer.said.connect(self.say)
         window.view.answered.connect(self.answer)
+        self.run = RunWishes(window, bridge, self.tasks)
 
     def start_demo(self) -> None:
         async def begin() -> None:

@@ -141,8 +141,6 @@ def end_figures(end: Step, header: Step | None) -> list[str]:
     parts = [" · ".join(part for part in (rounds, lasted) if part)]
     if header and header.tokens:
         parts.append(f"{amount(header.tokens)} {words('tok')}")
-    if marks.get("files"):
-        parts.append(plural(marks["files"], "file changed", "files changed"))
     return [part for part in parts if part]
 
 
