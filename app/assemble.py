@@ -1,13 +1,16 @@
 """Build every service once, bottom up; close them in reverse."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from core.domain.problems import Trouble
 from core.engine.drafts import Drafts
 from core.engine.engine import Engine
+from core.engine.prompt import briefed
 from core.engine.runs import Runs
+from core.settings.file import SettingsFile
 from core.store.journal import Journal
 from core.store.opening import Opened, open_data
 from core.store.reader import Reader
@@ -40,11 +43,14 @@ class Services:
 async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Services:
     """On the engine's loop: SQLite connections stay in the thread that made them."""
     opened = open_data(folder)
+    settings = SettingsFile(folder, frozen=opened.frozen)
+    opened = replace(opened, notes=(*opened.notes, *settings.notes))
     reader = Reader(opened.path, frozen=opened.frozen)
     journal = Journal(opened.database, reader)
     drafts = Drafts()
-    runs = Runs(journal, reader, drafts, report)
-    engine = Engine(opened, journal, reader, runs, drafts)
+    runs = Runs(journal, reader, drafts, report, partial(briefed, home=folder))
+    book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
+    engine = Engine(opened, journal, reader, runs, drafts, settings, book)
     if opened.database:
         await runs.recover()
-    return Services(engine, runs, opened, reader, RuleBook(opened.path, opened.database, frozen=opened.frozen))
+    return Services(engine, runs, opened, reader, book)

@@ -21,7 +21,7 @@ from core.domain.problems import Problem
 from core.engine.drafts import Draft
 from core.engine.guards import check_limits, check_repeats
 from core.engine.work import Work
-from core.models.model import Asked, Fault, Request
+from core.models.model import Asked, Fault
 from core.models.retry import wait_s
 from core.tools.ask import question
 from core.tools.catalogue import ASK, TOOLS, read_arguments
@@ -91,7 +91,7 @@ async def stream(run: Work) -> None:
     calls: list[Asked] = []
     usage, stop, carry = Usage(), "", ""
     try:
-        async for delta in run.model.stream(Request(run.talk.messages, run.talk.turn, whole=run.whole)):
+        async for delta in run.model.stream(run.request()):
             text.append(delta.text)
             reasoning.append(delta.reasoning)
             calls += delta.calls
@@ -114,7 +114,7 @@ async def stream(run: Work) -> None:
 async def perform(run: Work, call: Call) -> None:
     """Give a call its result: by asking, by acting, or by saying why not."""
     try:
-        parameters = read_arguments(call.tool, run.whole(call.arguments))
+        parameters = read_arguments(call.tool, run.whole(call.arguments), run.tools)
     except Problem as problem:
         await run.record(CallRefused(call.id, call.tool, Text(str(problem))))
         return

@@ -34,6 +34,7 @@ class Anthropic:
     def __init__(self, server: Server, model: str = "", known: Known = UNKNOWN) -> None:
         self._wire = Wire(server, model)
         self._known = known
+        self.window = known.window or 0
         self._root = "" if server.base_url.rstrip("/").endswith("/v1") else "/v1"
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
@@ -63,7 +64,7 @@ def anthropic_body(
     messages = anthropic_messages(request, _shapes(known), names, mark)
     _mark(messages)
     body: dict[str, Any] = {"model": model, "max_tokens": limit, "messages": messages, "stream": True}
-    system = "\n\n".join(request.whole(message.text) for message in request.messages if message.role == "system")
+    system = "\n\n".join(request.instructions())
     if request.schema is not None and not official:
         system = f"{system}\n\n{instruction(request.schema)}".strip()
     if system:

@@ -47,6 +47,12 @@ class Request:
     schema: Mapping[str, Any] | None = None
     whole: Callable[[Text], str] = head_of
     contents: Callable[[Attachment], bytes] = lambda attachment: b""
+    system: str = ""
+
+    def instructions(self) -> list[str]:
+        """Everything in the role of the system, in order."""
+        said = [self.whole(message.text) for message in self.messages if message.role == "system"]
+        return [text for text in (self.system, *said) if text]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,10 @@ class Delta:
 
 
 class Model(Protocol):
+    """Streams replies. `window` is the most tokens that a request may have; 0 is unknown."""
+
+    window: int
+
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         """The reply, piece by piece. Raises Fault when the server fails."""
         ...

@@ -1,0 +1,1 @@
+"""What a person set: a file of settings, and keys in the keyring."""

@@ -1,0 +1,68 @@
+"""Which values a setting may have: the types of the schema, and what types cannot say."""
+
+import re
+from dataclasses import fields
+from typing import Any, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter
+
+from core.domain.address import check_address, check_proxy
+from core.domain.problems import Problem
+from core.settings.schema import Provider, Settings, about
+
+NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
+MODEL = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}/\S.{0,199}")
+_HINTS = get_type_hints(Settings)
+
+
+def _adapter(hint: Any) -> TypeAdapter[Any]:
+    """Strict about kinds: the text "yes" is no yes."""
+    loose = not isinstance(hint, type) or hint.__module__ != "builtins"
+    return TypeAdapter(hint) if loose else TypeAdapter(hint, config=ConfigDict(strict=True, allow_inf_nan=False))
+
+
+ADAPTERS = {one.name: _adapter(_HINTS[one.name]) for one in fields(Settings)}
+
+
+def refuse_wrong(name: str, value: Any) -> None:
+    """Raise a Problem for what the type allows and the setting does not."""
+    words = about(name)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        low, high = words.low, words.high
+        if (low is not None and value < low) or (high is not None and value > high):
+            raise _wrong(name, f"{value:g} is not between {low:g} and {high:g}.")
+    if name == "providers":
+        _refuse_providers(value)
+    if name == "proxy" and value:
+        _refuse_proxy(value)
+    named = [value] if name == "model" and value else _models(name, value)
+    for model in named:
+        if not MODEL.fullmatch(model):
+            raise _wrong(name, f"{model!r} does not name a model as PROVIDER/MODEL.")
+
+
+def _models(name: str, value: Any) -> list[str]:
+    if name == "tiers":
+        return [*value.small, *value.mid, *value.frontier]
+    return [price.model for price in value] if name == "prices" else []
+
+
+def _refuse_providers(providers: tuple[Provider, ...]) -> None:
+    names = [provider.name for provider in providers]
+    for name in names:
+        if not NAME.fullmatch(name):
+            raise _wrong("providers", f"{name!r} cannot be a name: small letters, digits, and . _ - between them.")
+        if names.count(name) > 1:
+            raise _wrong("providers", f"Two servers are called {name!r}.")
+    for provider in providers:
+        check_address(provider.url, provider.plain)
+
+
+def _refuse_proxy(proxy: str) -> None:
+    check_proxy(proxy)
+    if "@" in proxy:
+        raise _wrong("proxy", "It holds a user name or password, and this file keeps no secrets.")
+
+
+def _wrong(name: str, why: str) -> Problem:
+    return Problem(f"The setting “{name}” cannot be used.", why, "")

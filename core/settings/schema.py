@@ -1,0 +1,122 @@
+"""Every setting there is, with what it means; pages, search, checks and help follow from it."""
+
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, NamedTuple
+
+FORM = 1
+Wire = Literal["chat", "responses", "anthropic", "ollama"]
+Theme = Literal["system", "light", "dark", "contrast"]
+
+
+class About(NamedTuple):
+    """What a person reads of a setting. `low` and `high` bound a number, `page` groups."""
+
+    page: str
+    label: str
+    help: str
+    low: float | None = None
+    high: float | None = None
+    unit: str = ""
+
+
+def setting(default: Any, about: About) -> Any:
+    """A field with its words."""
+    return field(default=default, metadata={"about": about})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """A model server that a person added. Its key is not here: it stands in the keyring, under name and address.
+
+    Attributes:
+        name: what stands before the slash of a model's name.
+        wire: the format it speaks.
+        url: where it is.
+        plain: http is allowed, although it is not on this machine.
+        variable: the environment variable that holds its key.
+    """
+
+    name: str
+    url: str
+    wire: Wire = "chat"
+    plain: bool = False
+    variable: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """A person's own figures for a model, in US dollars for a million tokens; they go before every other source.
+
+    Attributes:
+        model: its name, as PROVIDER/MODEL.
+        input: of what is sent.
+        output: of what comes back.
+        cached: of what is sent and was kept by the server; None is as `input`.
+        window: tokens that fit; None is not known.
+    """
+
+    model: str
+    input: float | None = None
+    output: float | None = None
+    cached: float | None = None
+    window: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tiers:
+    """Which models do which work: of each tier the first one, the next where that one fails.
+
+    Attributes:
+        small: for summaries and reviews.
+        mid: for most work.
+        frontier: for what is hard.
+    """
+
+    small: tuple[str, ...] = ()
+    mid: tuple[str, ...] = ()
+    frontier: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All of them. A new one is one field here."""
+
+    theme: Theme = setting(
+        "system", About("Appearance", "Theme", "Light, dark, high contrast, or as the system has it.")
+    )
+    font_scale: int = setting(100, About("Appearance", "Size of text", "In percent.", 80, 200, "%"))
+    reduced_motion: bool = setting(False, About("Appearance", "Less motion", "Nothing slides or fades."))
+    model: str = setting(
+        "", About("Models", "Model", "The model of new sessions, as PROVIDER/MODEL. Empty: each session names its own.")
+    )
+    tiers: Tiers = setting(
+        Tiers(), About("Models", "Tiers", "Which models do which work. Empty: the model of the session does all.")
+    )
+    providers: tuple[Provider, ...] = setting(
+        (), About("Models", "Servers", "Model servers you added. Keys stand in the keyring of the system.")
+    )
+    prices: tuple[Price, ...] = setting(
+        (), About("Models", "Prices", "Your own figures for models; they go before those of servers and of our table.")
+    )
+    max_rounds: int = setting(60, About("Limits", "Rounds", "A run pauses after so many. 0 is no limit.", 0, 10**9))
+    max_minutes: float = setting(0.0, About("Limits", "Minutes", "0 is no limit.", 0, 10**6, "min"))
+    max_tokens: int = setting(0, About("Limits", "Tokens", "Sent and received. 0 is no limit.", 0, 10**12))
+    max_cost: float = setting(
+        0.0, About("Limits", "Money", "US dollars for a run, where prices are known. 0 is no limit.", 0, 10**6, "$")
+    )
+    proxy: str = setting(
+        "", About("Network", "Proxy", "Requests go through it, but not those to this machine. Empty: none is used.")
+    )
+    connect_s: float = setting(10.0, About("Network", "Connect", "Wait so long for a connection.", 0.1, 600, "s"))
+    first_s: float = setting(
+        300.0, About("Network", "First word", "Wait so long for the first word of a reply.", 1, 3600, "s")
+    )
+    silence_s: float = setting(
+        120.0, About("Network", "Silence", "Wait so long for the next word of a reply.", 1, 3600, "s")
+    )
+
+
+def about(name: str) -> About:
+    """What a person reads of this setting."""
+    found: About = next(one for one in fields(Settings) if one.name == name).metadata["about"]
+    return found
