@@ -263,7 +263,7 @@ class MainWindow(QWidget):
             "sessions.search": self.sessions.open_search,
             "question.next": self.next_question,
             "run.stop": lambda: self.stop_wanted.emit(),
-            "run.find": self.view.page.find,
+            "run.find": self.view.page.find_words,
             "composer.focus": self._focus_composer,
             "window.sidebar": lambda: self.sessions.setVisible(not self.sessions.isVisible()),
             "window.step": lambda: self._want_pane(not self._pane_wanted),

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 from statistics import median
 from typing import Self
 
@@ -25,7 +26,7 @@ class Axis:
         for mark in marks[1:]:
             times.append(max(times[-1], mark.began))
         times.append(max(times[-1] + 1, until))
-        ways = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+        ways = [later - earlier for earlier, later in pairwise(times)]
         usual = median([way for way in ways if way > 0] or [1])
         places, at = [0.0], 0.0
         for way in ways:

@@ -21,7 +21,8 @@ class Block(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A line as it is shown. `sign` is + − or a space; `head` for the line over a part: then `text` counts what is hidden.
+    """A line as it is shown. `sign` is +, - or a space; `head` for the line over a part, whose `text` counts what is
+    hidden.
 
     `old` and `new` count from 1, 0 is no line there; `part` is the part that it belongs to.
     """
@@ -80,7 +81,7 @@ class Difference:
 
     def without(self, part: int, context: int = CONTEXT) -> str:
         """The new text with one part as it was."""
-        taken = {block for block in self.parts(context)[part]}
+        taken = set(self.parts(context)[part])
         lines: list[str] = []
         at = 0
         for block in self.blocks:

@@ -150,13 +150,17 @@ class Past:
             )
             return
         last = self.choices[-1] if self.choices else None
-        if last and made.kind == "allowed" == last.kind and (last.cause, last.rule) == (made.cause, made.rule):
-            if last.run == made.run:
-                self.choices[-1] = replace(last, count=last.count + 1)
-                return
+        if last and made.kind == "allowed" and _alike(last) == _alike(made):
+            self.choices[-1] = replace(last, count=last.count + 1)
+            return
         if asked_id := _asked_id(line):
             self._open[asked_id] = len(self.choices)
         self.choices.append(made)
+
+
+def _alike(choice: Choice) -> tuple[object, ...]:
+    """What automatic allows have in common that are told as one."""
+    return choice.kind, choice.run, choice.cause, choice.rule
 
 
 def head(text: Any) -> str:

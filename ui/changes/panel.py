@@ -72,7 +72,7 @@ class ChangesPanel(QWidget):
         self._files.selectionModel().currentChanged.connect(self._choose)
         self._note = label("", look.fonts.second, "second", name="changes.note", wrap=True)
         self._undo = Button(look, self.tr("Undo this file"), name="changes.undo", icon="undo-2")
-        self._undo.clicked.connect(lambda: self._story and self.undo_file_wanted.emit(self._story.path))
+        self._undo.clicked.connect(self._undo_file)
         self._back = Button(look, self.tr("Back to step…"), name="changes.back", tone="quiet", icon="history")
         self._back.clicked.connect(lambda: self._pop_up(self._back, self._back_menu()))
         self._again = Button(look, self.tr("Undo the last put-back"), name="changes.again", tone="quiet", icon="undo-2")
@@ -80,6 +80,8 @@ class ChangesPanel(QWidget):
 
     def _build_right(self) -> None:
         look = self._look
+        self._lines = DifferenceView(look)
+        self._lines.undo_wanted.connect(self._undo_part)
         self._name = ElidedLabel("", look.fonts.mono, name="changes.name")
         self._name.setSizePolicy(self._name.sizePolicy().Policy.Maximum, self._name.sizePolicy().Policy.Fixed)
         self._which = Button(look, "", name="changes.which", tone="quiet")
@@ -97,8 +99,6 @@ class ChangesPanel(QWidget):
             button.setToolTip(said)
             button.setAccessibleName(said)
             button.clicked.connect(lambda _=False, by=by: self._lines.go(by))
-        self._lines = DifferenceView(look)
-        self._lines.undo_wanted.connect(self._undo_part)
         self._plain = label("", look.fonts.text, "second", name="changes.plain", wrap=True)
         self._plain.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._plain.setContentsMargins(20, 16, 20, 16)
@@ -295,6 +295,10 @@ class ChangesPanel(QWidget):
         return self.tr("step {}").format(step.number) if step and step.number else self.tr("one step")
 
     # what is done
+
+    def _undo_file(self) -> None:
+        if self._story:
+            self.undo_file_wanted.emit(self._story.path)
 
     def _undo_part(self, part: int) -> None:
         if self._story:

@@ -34,6 +34,8 @@ class FindInRun(QWidget):
         self._look, self._rows = look, rows
         self._session, self._at = "", -1
         self._hits: list[int] = []
+        self._soon = QTimer(self, interval=WAIT_MS, singleShot=True)
+        self._soon.timeout.connect(self._look_up)
         self.setObjectName("run.find")
         self._open = Button(
             look, self.tr("Find in run"), name="run.find.open", tone="quiet", icon="search", hint="Ctrl F"
@@ -48,8 +50,6 @@ class FindInRun(QWidget):
         self._field.textChanged.connect(lambda _: self._soon.start())
         self._field.installEventFilter(self)
         self._count = label("", look.fonts.second, "second", name="run.find.count")
-        self._soon = QTimer(self, interval=WAIT_MS, singleShot=True)
-        self._soon.timeout.connect(self._look_up)
         self._buttons = [
             self._button("run.find.previous", "chevron-up", self.tr("Previous match (Shift+Enter)"), -1),
             self._button("run.find.next", "chevron-down", self.tr("Next match (Enter)"), 1),

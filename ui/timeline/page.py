@@ -62,7 +62,7 @@ class RunPage(QWidget):
         self._view = TimelineView(self._model, look)
         self._bar = InterruptedBar(look)
         self._stack = QStackedWidget()
-        self._places: dict[str, int] = {}
+        self._panels: dict[str, QWidget] = {}
         self._latest = Button(look, self.tr("Jump to latest"), name="timeline.latest", icon="arrow-down", parent=self)
         self._latest.hide()
         self._unseen = 0
@@ -100,7 +100,7 @@ class RunPage(QWidget):
         self._view.changes_wanted.connect(self.changes_wanted)
         self._strip.wanted.connect(self._go_to_row)
         self._find.found.connect(self._show_found)
-        self._find.closed.connect(lambda: self._stack.currentWidget().setFocus())
+        self._find.closed.connect(lambda: self._panels[self.tab].setFocus())
         self._latest.clicked.connect(self._view.follow)
         self._tabs.chosen.connect(self._show_tab)
 
@@ -108,7 +108,8 @@ class RunPage(QWidget):
 
     def add_tab(self, name: str, text: str, panel: QWidget) -> None:
         """Another view of the run, beside the steps."""
-        self._places[name] = self._stack.addWidget(panel)
+        self._panels[name] = panel
+        self._stack.addWidget(panel)
         self._tabs.add(name, text)
 
     def show_tab(self, name: str) -> None:
@@ -129,12 +130,12 @@ class RunPage(QWidget):
         """What the cards at the ends of runs show."""
         self._view.tell_ends(end_of)
 
-    def find(self) -> None:
+    def find_words(self) -> None:
         self._find.open()
 
     def _show_tab(self, name: str) -> None:
-        if name in self._places:
-            self._stack.setCurrentIndex(self._places[name])
+        if name in self._panels:
+            self._stack.setCurrentWidget(self._panels[name])
             self._tell_news(self._unseen)
             self.tab_chosen.emit(name)
 
