@@ -76,6 +76,11 @@ class SessionView(QWidget):
     def dialog(self) -> QuestionDialog | None:
         return self._dialog
 
+    @property
+    def wide(self) -> bool:
+        """Does what is shown want the room of the step pane as well?"""
+        return self.page.tab == CHANGES
+
     def show_session(self, row: SessionRow) -> None:
         other = row.id != self._row.id
         self._row = row
@@ -126,6 +131,11 @@ class SessionView(QWidget):
             if part is not None:
                 part.restyle(look)
 
+    def focus_composer(self) -> None:
+        """Bring the keyboard to where a message is written."""
+        self.page.show_tab(STEPS)
+        self.composer.focus_input()
+
     # one selection, several views
 
     def _note_row(self, row: int) -> None:
@@ -141,7 +151,8 @@ class SessionView(QWidget):
         self.page.select_row(row)
 
     def _fill_tab(self, name: str) -> None:
-        """A view is brought up to date when it is looked at."""
+        """A view is brought up to date when it is looked at; only the steps are written to."""
+        self.composer.setVisible(name == STEPS)
         if name == TIMELINE:
             first, end = self.page.run_rows(self._chosen_row)
             self.waterfall.show_run(self._row.id, first, end)

@@ -254,7 +254,7 @@ class MainWindow(QWidget):
         self.selection.choose_session("")
 
     def _focus_composer(self) -> None:
-        self.view.composer.focus_input()
+        self.view.focus_composer()
 
     def _make_commands(self) -> None:
         shell = self._shell
@@ -318,6 +318,7 @@ class MainWindow(QWidget):
     def _connect(self) -> None:
         self.view.page.step_chosen.connect(self._show_step)
         self.view.page.stop.connect(self.stop_wanted)
+        self.view.page.tab_chosen.connect(lambda _: self._set_pane_visible(self._pane_wanted))
         self.view.composer.draft_changed.connect(lambda name, text: self._state.keep_text(f"drafts/{name}", text))
         self.pane.folded.connect(lambda: self._want_pane(False))
         self.selection.session_changed.connect(self._show_selected)
@@ -337,7 +338,8 @@ class MainWindow(QWidget):
 
     def _set_pane_visible(self, visible: bool) -> None:
         room = self.width() >= FOLD_BELOW
-        self.pane.setVisible(visible and room and self._centre.currentWidget() is self.view)
+        here = self._centre.currentWidget() is self.view and not self.view.wide
+        self.pane.setVisible(visible and room and here)
 
     # Qt
 

@@ -8,7 +8,7 @@ from typing import Self
 
 from core.store.marks import Mark
 
-SILENCE = 12  # times the usual way from one row to the next
+SILENCE = 5  # times the usual way from one row to the next
 
 
 class Axis:

@@ -71,8 +71,10 @@ class PutBackDialog(QDialog):
         kept = sum(file.action in {"conflict", "lost"} for file in self._plan.files)
         if not doable and not kept:
             return self.tr("Everything is as it was already.")
-        said = self.tr("%n file(s) will be put back. You can undo this.", "", doable)
-        return said + (" " + self.tr("%n file(s) stay as they are.", "", kept) if kept else "")
+        said = self.tr("1 file is put back.") if doable == 1 else self.tr("{} files are put back.").format(doable)
+        stays = self.tr("1 file stays as it is.") if kept == 1 else self.tr("{} files stay as they are.").format(kept)
+        parts = [said if doable else "", stays if kept else "", self.tr("This can be undone.")]
+        return " ".join(part for part in parts if part)
 
     def _file(self, file: "FilePlan") -> QWidget:
         made = QWidget()

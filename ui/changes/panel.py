@@ -180,7 +180,7 @@ class ChangesPanel(QWidget):
         chosen = "" if other else (self._story.path if self._story else "")
         changed = self._rows.show(stories)
         added, removed = past.totals()
-        self._count.setText(self.tr("%n file(s)", "", len(stories)))
+        self._count.setText((self.tr("{} file") if len(stories) == 1 else self.tr("{} files")).format(len(stories)))
         self._total.setText(f"+{added} −{removed}")
         if changed or other:
             self._choose_path(self._wanted or chosen)

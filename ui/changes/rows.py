@@ -2,7 +2,16 @@
 
 from typing import Any, Final
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QCoreApplication,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRect,
+    QSize,
+    Qt,
+)
 from PySide6.QtGui import QColor, QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
@@ -38,7 +47,7 @@ class DifferenceRows(QAbstractTableModel):
     def show(self, difference: Difference, *, beside: bool, undoable: bool) -> None:
         self.beginResetModel()
         self._difference, self.beside, self.undoable = difference, beside, undoable
-        rows = list(difference.rows())
+        rows = [row for row in difference.rows() if row.sign != "head" or undoable or row.text != "0"]
         self._pairs = list(_paired(rows)) if beside else [(row, row) for row in rows]
         self.endResetModel()
 
@@ -52,7 +61,12 @@ class DifferenceRows(QAbstractTableModel):
 
     def heads(self) -> list[int]:
         """Where the parts begin."""
-        return [place for place in range(len(self._pairs)) if (head := self.head(place)) and head.part >= 0]
+        found: dict[int, int] = {}
+        for place in range(len(self._pairs)):
+            row = self.row(place) or self.row(place, 1)
+            if row and row.part >= 0:
+                found.setdefault(row.part, place)
+        return list(found.values())
 
     def longest(self) -> int:
         """Characters of the longest line, as far as it is painted."""
@@ -74,9 +88,14 @@ class DifferenceRows(QAbstractTableModel):
         if row is None:
             return ""
         if row.sign == "head":
-            return self.tr("%n unchanged line(s)", "", int(row.text))
+            return unchanged(int(row.text))
         said = {"-": self.tr("removed"), "+": self.tr("added")}.get(row.sign, "")
         return f"{said} {row.old or row.new}: {row.text.rstrip()}".strip()
+
+
+def unchanged(lines: int) -> str:
+    said = "{} unchanged line" if lines == 1 else "{} unchanged lines"
+    return QCoreApplication.translate("changes", said).format(f"{lines:,}")
 
 
 def _paired(rows: list[Row]) -> list[tuple[Row | None, Row | None]]:
@@ -158,8 +177,9 @@ class LinePainter(QStyledItemDelegate):
         painter.fillRect(box, theme.selection if chosen else theme.panel)
         hidden = int(row.text)
         if hidden and column == 0:
-            said = self.tr("%n unchanged line(s)", "", hidden)
-            draw_line(painter, box.adjusted(self._number() + SIGN, 0, 0, 0), said, fonts.second, theme.third)
+            draw_line(
+                painter, box.adjusted(self._number() + SIGN, 0, 0, 0), unchanged(hidden), fonts.second, theme.third
+            )
         if row.part >= 0 and self._rows.undoable and column == self._rows.columnCount() - 1:
             draw_line(painter, self.undo_box(box), self.tr("Undo this part"), fonts.second, theme.accent)
 

@@ -43,7 +43,7 @@ LOOKS: Final = {
     "allowed": ChoiceLook("shield-check", "done", "Allowed", "consents"),
     "refused": ChoiceLook("shield", "failed", "Not run", "consents"),
     "question": ChoiceLook("message-circle-question-mark", "waiting", "Question", "answers"),
-    "decision": ChoiceLook("share", "thinking", "Decision", "decisions"),
+    "decision": ChoiceLook("split", "thinking", "Decision", "decisions"),
     "problem": ChoiceLook("triangle-alert", "failed", "Problem", "problems"),
     "limit": ChoiceLook("timer", "second", "Limit", "notices"),
     "notice": ChoiceLook("info", "second", "Notice", "notices"),
@@ -61,7 +61,7 @@ def choice_look(kind: str) -> ChoiceLook:
 
 def verdict_line(choice: Choice) -> str:
     """What was chosen, by what, and why, on one line."""
-    chosen = "" if choice.kind == "question" and choice.chosen == choice.what else choice.chosen
+    chosen = "" if choice.kind in {"allowed", "refused"} else choice.chosen
     parts = [chosen, words("by {}").format(choice.cause) if choice.cause else "", choice.why]
     if choice.status == "waiting":
         parts.insert(0, words("waits for you"))

@@ -121,7 +121,7 @@ class EndCard(QFrame):
         figures = end_figures(step, end.header)
         if end.header and end.header.cost:
             figures.append(money(end.header.cost))
-        self._figures.show_text("    ".join(figures))
+        self._figures.show_text(" · ".join(figures))
         self._show_files(end.files)
         self._why.show_text(visible(step.object))
         self._why.setVisible(bool(step.object))
@@ -181,7 +181,7 @@ class EndCard(QFrame):
         metrics = QFontMetrics(self._look.fonts.mono)
         figures = " ".join(f"{sign}{number}" for sign, number in (("+", file.added), ("−", file.removed)) if number)
         shown = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, self._look.size(180))
-        made.setText(f"{shown} {figures}".strip())
+        made.setText(f" {shown} {figures}".rstrip())
         made.setToolTip(words("Show what changed in {}").format(name))
         made.setAccessibleName(f"{name} {figures}")
         made.setIcon(icon("file-plus" if file.new else "file-pen-line", self._look.theme.done))

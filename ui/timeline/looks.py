@@ -46,7 +46,7 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "fetch": KindLook("arrow-down", "network", "Fetched a page"),
         "command": KindLook("terminal", "command", "Ran a command"),
         "todo": KindLook("check", "thinking", "Planned"),
-        "decision": KindLook("share", "thinking", "Decided"),
+        "decision": KindLook("split", "thinking", "Decided"),
         "problem": KindLook("triangle-alert", "failed", "Reported a problem"),
         "tool": KindLook("wrench", "network", "Called a tool"),
         "refused": KindLook("shield", "failed", "Not run"),
@@ -58,9 +58,9 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "compaction": KindLook("corner-down-left", "second", "Context compacted"),
         "recall": KindLook("search", "second", "Looked back"),
         "end": KindLook("flag", "second", "End of the run", "card"),
-        "fork": KindLook("share", "second", "Forked"),
-        "rewind": KindLook("corner-down-left", "second", "Files put back"),
-        "verdict": KindLook("check", "second", "Verdict"),
+        "fork": KindLook("git-fork", "second", "Forked"),
+        "rewind": KindLook("undo-2", "second", "Files put back"),
+        "verdict": KindLook("thumbs-up", "second", "Verdict"),
     }
 )
 

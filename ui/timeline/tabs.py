@@ -1,56 +1,83 @@
 """The line of tabs over a run's views, with small figures beside their names."""
 
-from PySide6.QtCore import QSize, Qt, Signal
+from typing import Final
+
+from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QTabBar, QVBoxLayout, QWidget
 
 from ui.theme import Look
-from ui.widgets.paint import draw_frame
+from ui.widgets.paint import draw_frame, draw_line
 from ui.widgets.words import hairline
+
+PAD: Final = 10
+GAP: Final = 6
 
 Figure = tuple[str, str]  # what it says, and the token of its colour
 
 
-class Figures(QWidget):
-    """`+84 −3` in one thin frame."""
+class Tabs(QTabBar):
+    """Painted as a whole: Qt would set figures far apart from the name they belong to."""
 
     def __init__(self, look: Look) -> None:
         super().__init__()
-        self._look = look
-        self._figures: list[Figure] = []
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.look = look
+        self._figures: dict[int, list[Figure]] = {}
+        self.setObjectName("run.tabs")
+        self.setAccessibleName(self.tr("Views of the run"))
+        self.setDrawBase(False)
+        self.setExpanding(False)
+        self.setUsesScrollButtons(False)
+        self.setElideMode(Qt.TextElideMode.ElideNone)
+        self.setMouseTracking(True)
+        self.setFont(look.fonts.strong)
 
-    def show_figures(self, figures: list[Figure]) -> bool:
-        """True where it takes another width now."""
-        before = self.sizeHint()
-        self._figures = figures
-        self.setAccessibleName(" ".join(text for text, _ in figures))
-        self.resize(self.sizeHint())
-        self.update()
-        return before != self.sizeHint()
+    def show_figures(self, place: int, figures: list[Figure]) -> None:
+        if self._figures.get(place, []) != figures:
+            self._figures[place] = figures
+            said = " ".join(text for text, _ in figures)
+            self.setAccessibleTabName(place, f"{self.tabText(place)} {said}".strip())
+            self.setTabText(place, self.tabText(place))  # lays the tabs out anew
 
-    def restyle(self, look: Look) -> None:
-        self._look = look
-        self.update()
+    def _figures_width(self, place: int) -> int:
+        metrics = QFontMetrics(self.look.fonts.caption)
+        widths = [metrics.horizontalAdvance(text) for text, _ in self._figures.get(place, [])]
+        return sum(widths) + 4 * (len(widths) - 1) + 12 if widths else 0
 
-    def sizeHint(self) -> QSize:
-        metrics = QFontMetrics(self._look.fonts.caption)
-        width = sum(metrics.horizontalAdvance(text) + 4 for text, _ in self._figures)
-        return QSize(width + 8 if self._figures else 0, metrics.height() + 4)
+    # Qt
+
+    def tabSizeHint(self, index: int) -> QSize:
+        metrics, figures = QFontMetrics(self.look.fonts.strong), self._figures_width(index)
+        width = metrics.horizontalAdvance(self.tabText(index)) + 2 * PAD + (figures + GAP if figures else 0)
+        return QSize(width, metrics.height() + 20)
+
+    def minimumTabSizeHint(self, index: int) -> QSize:
+        return self.tabSizeHint(index)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        if not self._figures:
-            return
-        theme, font, painter = self._look.theme, self._look.fonts.caption, QPainter(self)
-        draw_frame(painter, self.rect(), 4, theme.raised, theme.strong_line)
-        painter.setFont(font)
-        metrics, x = QFontMetrics(font), 6
-        base = (self.height() + metrics.ascent() - metrics.descent()) // 2
-        for text, token in self._figures:
-            painter.setPen(theme.colour(token))
-            painter.drawText(x, base, text)
-            x += metrics.horizontalAdvance(text) + 4
+        theme, fonts, painter = self.look.theme, self.look.fonts, QPainter(self)
+        under = self.mapFromGlobal(self.cursor().pos())
+        for place in range(self.count()):
+            box = self.tabRect(place)
+            chosen = place == self.currentIndex()
+            ink = theme.text if chosen or (self.underMouse() and box.contains(under)) else theme.second
+            took = draw_line(painter, box.adjusted(PAD, 0, 0, -2), self.tabText(place), fonts.strong, ink)
+            if chosen:
+                painter.fillRect(box.x(), box.bottom() - 1, box.width(), 2, theme.accent)
+            if chosen and self.hasFocus():
+                draw_frame(painter, box.adjusted(2, 4, -2, -5), 4, None, theme.accent)
+            if figures := self._figures.get(place):
+                self._paint_figures(painter, box, box.x() + PAD + took + GAP, figures, self._figures_width(place))
+
+    def _paint_figures(self, painter: QPainter, box: QRect, x: int, figures: list[Figure], width: int) -> None:
+        theme, font = self.look.theme, self.look.fonts.caption
+        metrics = QFontMetrics(font)
+        tall = metrics.height() + 4
+        frame = QRect(x, box.y() + (box.height() - 2 - tall) // 2, width, tall)
+        draw_frame(painter, frame, 4, theme.raised, theme.strong_line)
+        x += 6
+        for text, token in figures:
+            x += draw_line(painter, QRect(x, frame.y(), width, tall), text, font, theme.colour(token)) + 4
 
 
 class TabLine(QWidget):
@@ -60,17 +87,8 @@ class TabLine(QWidget):
 
     def __init__(self, look: Look, right: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
         self._names: list[str] = []
-        self._figures: dict[str, Figures] = {}
-        self._bar = QTabBar()
-        self._bar.setObjectName("run.tabs")
-        self._bar.setAccessibleName(self.tr("Views of the run"))
-        self._bar.setDrawBase(False)
-        self._bar.setExpanding(False)
-        self._bar.setUsesScrollButtons(False)
-        self._bar.setElideMode(Qt.TextElideMode.ElideNone)
-        self._bar.setFont(look.fonts.strong)
+        self._bar = Tabs(look)
         self._bar.currentChanged.connect(lambda place: self.chosen.emit(self._names[place]))
         row = QHBoxLayout()
         row.setContentsMargins(18, 0, 16, 0)
@@ -87,18 +105,10 @@ class TabLine(QWidget):
         self._names.append(name)
         place = self._bar.addTab(text)
         self._bar.setTabToolTip(place, self.tr("{} (Alt+{})").format(text, place + 1))
-        figures = self._figures[name] = Figures(self._look)
-        self._bar.setTabButton(place, QTabBar.ButtonPosition.RightSide, figures)
 
     def show_figures(self, name: str, figures: list[Figure]) -> None:
         """The small figures beside a tab's name."""
-        shown = self._figures[name]
-        if shown.show_figures(figures):
-            place = self._names.index(name)
-            # Qt lays a tab out again only when its button changes.
-            self._bar.setTabButton(place, QTabBar.ButtonPosition.RightSide, None)
-            self._bar.setTabButton(place, QTabBar.ButtonPosition.RightSide, shown)
-            shown.setVisible(bool(figures))
+        self._bar.show_figures(self._names.index(name), figures)
 
     def choose(self, name: str) -> None:
         self._bar.setCurrentIndex(self._names.index(name))
@@ -111,7 +121,6 @@ class TabLine(QWidget):
         return self._names[self._bar.currentIndex()] if self._names else ""
 
     def restyle(self, look: Look) -> None:
-        self._look = look
+        self._bar.look = look
         self._bar.setFont(look.fonts.strong)
-        for figures in self._figures.values():
-            figures.restyle(look)
+        self._bar.update()
