@@ -94,7 +94,7 @@ class TimelineView(QTableView):
         model.grew.connect(self._count_news)
         model.settled.connect(self._replies.settle)
         self.clicked.connect(self._click)
-        self.selectionModel().currentChanged.connect(self._choose)
+        self.selectionModel().selectionChanged.connect(lambda chosen, _: self._choose())
 
     # what it does
 
@@ -309,9 +309,10 @@ class TimelineView(QTableView):
     def _click(self, index: QModelIndex) -> None:
         self.toggle(index.row())
 
-    def _choose(self, index: QModelIndex) -> None:
-        # Qt makes the first row current when the list gets the focus; nobody chose that one.
-        if self.selectionModel().isSelected(index) and (step := self._rows.step(index.row())):
+    def _choose(self) -> None:
+        # Not the current row: Qt makes the first one current when the list gets the focus, and nobody chose that.
+        chosen = self.selectionModel().selectedRows()
+        if chosen and (step := self._rows.step(chosen[0].row())):
             self.chosen.emit(step)
 
     def _chosen_place(self) -> int:

@@ -39,7 +39,7 @@ class ListedRows:
         return [step.first for step in self.rows if text and text.casefold() in step.object.casefold()]
 
     def row_of(self, session: str, seq: int) -> int | None:
-        return next((step.row for step in self.rows if step.first <= seq <= step.last), None)
+        return next((step.row for step in self.rows if seq in (step.first, step.last)), None)
 
     def add(self, kind: str, status: str = "done", *, said: str = "", **values: Any) -> Step:
         """One more row; `said` is the whole text of a row of words."""

@@ -157,7 +157,7 @@ class Bars(QTableView):
         self.setItemDelegate(self._painter)
         self.setModel(rows)
         self.restyle(look)
-        self.selectionModel().currentChanged.connect(self._choose)
+        self.selectionModel().selectionChanged.connect(lambda chosen, _: self._choose())
 
     @property
     def scale(self) -> Scale:
@@ -218,7 +218,7 @@ class Bars(QTableView):
         if place is None:
             self.clearSelection()
         else:
-            self.selectRow(place)
+            self.setCurrentIndex(self._rows.index(place, 0))
             self.scrollTo(self._rows.index(place, 0))
         self.selectionModel().blockSignals(blocked)
         self._bring_in()
@@ -226,16 +226,15 @@ class Bars(QTableView):
 
     def go_by(self, by: int) -> None:
         """The step before or after."""
-        index = self.currentIndex()
-        place = index.row() + by if index.isValid() else 0
+        chosen = self.selectionModel().selectedRows()
+        place = chosen[0].row() + by if chosen else 0
         if 0 <= place < self._rows.rowCount():
-            self.selectRow(place)
             self.setCurrentIndex(self._rows.index(place, 0))
             self._bring_in()
 
     def _chosen_step(self) -> Step | None:
-        index = self.currentIndex()
-        return self._rows.step(index.row()) if index.isValid() else None
+        chosen = self.selectionModel().selectedRows()
+        return self._rows.step(chosen[0].row()) if chosen else None
 
     def _bring_in(self) -> None:
         """Move time until the chosen step's bar is seen."""
@@ -253,8 +252,9 @@ class Bars(QTableView):
         self.viewport().update()
         self.scale_changed.emit()
 
-    def _choose(self, index: QModelIndex) -> None:
-        if self.selectionModel().isSelected(index) and (step := self._rows.step(index.row())):
+    def _choose(self) -> None:
+        chosen = self.selectionModel().selectedRows()
+        if chosen and (step := self._rows.step(chosen[0].row())):
             self.chosen.emit(step)
 
     # Qt
