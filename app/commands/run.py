@@ -47,8 +47,16 @@ async def resume(context: Context) -> int:
 async def _begin(context: Context, task: str, folder: Path, script: str) -> int:
     follower = Follower(context)
     try:
-        agent = getattr(context.typed, "agent", "")  # the demo has no choice of one
-        began = RunStarted(SCRIPTED, context.typed.max_rounds, Text(script), agent=agent)
+        typed = context.typed
+        began = RunStarted(
+            SCRIPTED,
+            typed.max_rounds,
+            Text(script),
+            agent=getattr(typed, "agent", ""),  # the demo has no choice of one
+            autonomy=typed.autonomy,
+            unanswered=typed.unanswered if typed.answer_minutes > 0 else "wait",
+            answer_minutes=typed.answer_minutes,
+        )
         session = await context.engine.start(task, folder, began)
         if not context.typed.json:
             context.out.write(f"Session {session} in {context.engine.session(session).folder}")

@@ -1,7 +1,9 @@
 """Rows a person reads, and the pen that writes them: numbers them, keeps the open ones, collects what changed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from core.domain.events import Entry, Text
 
@@ -9,8 +11,7 @@ OBJECT_LIMIT = 300
 OPEN = frozenset({"running", "waiting", "unknown", "interrupted", "paused"})
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One row. `number` is what a person counts, 0 for rows that are words or lines; `marks` are its small figures."""
 
     row: int
@@ -25,7 +26,7 @@ class Step:
     depth: int = 0
     tokens: int = 0
     cost: float = 0.0
-    marks: Mapping[str, int] = field(default_factory=dict)
+    marks: Mapping[str, int] = MappingProxyType({})
     first: int = 0
     last: int = 0
 
@@ -107,7 +108,7 @@ class Pen:
     def turn(self, key: str, status: str) -> None:
         """Another status, still open."""
         if step := self.outline.open.get(key):
-            self._put(replace(step, status=status, last=self.entry.seq))
+            self._put(step._replace(status=status, last=self.entry.seq))
 
     def close(
         self, key: str, status: str, *, object: str = "", marks: Mapping[str, int] | None = None, tokens: int = 0
@@ -117,8 +118,7 @@ class Pen:
         if step is None:
             return False
         self._put(
-            replace(
-                step,
+            step._replace(
                 status=status,
                 object=object or step.object,
                 ended=max(self.entry.at, step.began),
@@ -135,7 +135,7 @@ class Pen:
             marks = dict(step.marks)
             for name, amount in amounts.items():
                 marks[name] = marks.get(name, 0) + amount
-            self._put(replace(step, marks=marks, tokens=step.tokens + tokens, last=self.entry.seq))
+            self._put(step._replace(marks=marks, tokens=step.tokens + tokens, last=self.entry.seq))
 
     def count(self, *, tokens: int = 0, **amounts: int) -> None:
         """Add to the totals of the run, in its header row."""

@@ -1,13 +1,15 @@
 """Fold facts into what the model sees, and what is still owed to it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from core.domain.clock import SECOND
 from core.domain.events import (
     Call,
     CallRefused,
     CallStarted,
+    Delegated,
+    DelegateEnded,
     Entry,
     FilesRewound,
     LimitMet,
@@ -16,6 +18,7 @@ from core.domain.events import (
     PersonSpoke,
     QuestionAnswered,
     QuestionAsked,
+    QuestionHeld,
     Replied,
     RequestSent,
     Retried,
@@ -27,8 +30,9 @@ from core.domain.events import (
     Text,
     ToolReturned,
 )
+from core.domain.filing import Filing
 from core.domain.messages import Message
-from core.domain.question import Answer, spoken
+from core.domain.question import Answer, Question, spoken
 from core.engine.limits import FIELDS
 from core.engine.repeats import Repeats
 
@@ -43,13 +47,15 @@ class Conversation:
         pending: calls of the last reply that have no result yet, in order.
         started: those of them that may have had an effect already, with what they act on.
         waiting: words of the person that the model has not been sent.
-        questions: what was asked in this run: the answer, or None while it is open.
+        questions: what was asked in this run: the answer, or None while it is open; `asked` are those of the agent
+            itself, with their times, and `held` those somebody has begun to answer.
         spent: what this run used of its limits; `allowed` what it may use, `noticed` the limits that were told of.
         repeats: equal results in a row.
         seq: the last entry that was heard; none is heard twice.
         rounds: replies of this run; `turn` also counts the requests that failed.
         done: the last reply asked for nothing.
         start: how the run was started.
+        children: the sessions of sub-agents, by the calls that began them.
     """
 
     messages: list[Message] = field(default_factory=list)
@@ -57,6 +63,8 @@ class Conversation:
     started: dict[str, str] = field(default_factory=dict)
     waiting: list[Message] = field(default_factory=list)
     questions: dict[str, Answer | None] = field(default_factory=dict)
+    asked: dict[str, Question] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
     spent: dict[str, float] = field(default_factory=dict)
     allowed: dict[str, float] = field(default_factory=dict)
     noticed: set[str] = field(default_factory=set)
@@ -68,6 +76,7 @@ class Conversation:
     done: bool = False
     total_rounds: int = 0
     start: RunStarted | None = None
+    children: dict[str, str] = field(default_factory=dict)
     run: int = 0
 
     def hear(self, entry: Entry) -> None:
@@ -75,6 +84,8 @@ class Conversation:
         if entry.seq <= self.seq:
             return
         self.seq = entry.seq
+        if isinstance(entry.event, Filing):
+            return  # neither the model's business nor the run's time
         self._count(entry)
         self.run = entry.run
         match entry.event:
@@ -104,16 +115,19 @@ class Conversation:
             case CallRefused(call_id=name, reason=reason):
                 self.repeats.result(name, reason.head, True)
                 self._settle(name, reason, failed=True)
-            case QuestionAsked(question=question):
+            case Delegated(call_id=name, child=child):
+                self.children[name] = child
+            case QuestionAsked(question=question, call_id=name):
                 self.questions[question.id] = None
+                if name:
+                    self.asked[question.id] = replace(question, asked=entry.at)
+            case QuestionHeld(question_id=name):
+                self.held.add(name)
             case QuestionAnswered(question_id=question_id, call_id=name, answer=answer):
                 self.questions[question_id] = answer
                 self._settle(name, Text(spoken(answer)))
-            case LimitMet(limit=limit):
-                self.noticed.add(limit)
-            case LimitRaised(limit=limit, allowed=allowed):
-                self.allowed[limit] = allowed
-                self.noticed.discard(limit)
+            case LimitMet() | LimitRaised():
+                self._limit(entry.event)
             case Nudged(text=text):
                 self.waiting.append(Message("user", text))
             case FilesRewound(files=files) if files:
@@ -133,7 +147,7 @@ class Conversation:
         self.start = start
         self.rounds = self.turn = 0
         self.done = False
-        self.questions = {}
+        self.questions, self.asked, self.held = {}, {}, set()
         self.spent = {}
         self.noticed = set()
         self.repeats = Repeats()
@@ -143,11 +157,24 @@ class Conversation:
         """What the run used. The time a person took is the person's, and so is the time Journeyman was closed."""
         event = entry.event
         if not isinstance(event, QuestionAnswered | RunResumed | RunStarted | RunInterrupted):
-            self.spent["minutes"] = self.spent.get("minutes", 0.0) + max(0, entry.at - self.at) / (60 * SECOND)
+            passed = max(0, entry.at - self.at) / (60 * SECOND)
+            # While a sub-agent waits for the person, the time is the person's as well.
+            spent = min(passed, event.minutes) if isinstance(event, DelegateEnded) else passed
+            self.spent["minutes"] = self.spent.get("minutes", 0.0) + spent
+        if isinstance(event, DelegateEnded):
+            for limit, used in (("tokens", event.tokens), ("cost", event.cost)):
+                self.spent[limit] = self.spent.get(limit, 0.0) + used
         self.at = entry.at
         if isinstance(event, Replied):
             self.spent["rounds"] = self.spent.get("rounds", 0.0) + 1
             self.spent["tokens"] = self.spent.get("tokens", 0.0) + event.usage.input + event.usage.output
+
+    def _limit(self, event: LimitMet | LimitRaised) -> None:
+        if isinstance(event, LimitRaised):
+            self.allowed[event.limit] = event.allowed
+            self.noticed.discard(event.limit)
+        else:
+            self.noticed.add(event.limit)
 
     def _settle(self, call: str, output: Text, failed: bool = False) -> None:
         """A call has its one result."""

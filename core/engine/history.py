@@ -29,10 +29,10 @@ from core.engine.rewind import (
 from core.store.blobs import blob_hash
 from core.store.journal import Journal
 from core.store.reader import Reader
-from core.tools.tool import to_its_end
+from core.workspace.thread import to_its_end
 
 Begin = Callable[[str, tuple[RunEvent, ...]], Awaitable[None]]
-Check = Callable[[RunStarted], None]
+Check = Callable[[RunStarted], object]
 Still = Callable[[str], AbstractAsyncContextManager[None]]
 
 

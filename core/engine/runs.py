@@ -1,16 +1,17 @@
 """Start, stop, answer and resume runs. Owns their tasks; what they did is in the journal."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 from core.domain.events import (
     PersonSpoke,
     QuestionAnswered,
+    QuestionHeld,
     RunEnded,
     RunEvent,
     RunInterrupted,
@@ -30,9 +31,11 @@ from core.engine.drafts import Drafts
 from core.engine.loop import work
 from core.engine.work import Work
 from core.models.catalogue import model_for
+from core.models.model import Model
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
+from core.tools.place import Place
 
 Settle = Literal["", "again", "skip", "end"]  # what to do with calls that may have run
 GOES_ON = frozenset({"running", "waiting", "interrupted", "paused"})
@@ -56,6 +59,7 @@ class Runs:
     Attributes:
         report: called with an exception that is a bug of ours.
         brief: says in the start of a run what its model is told.
+        place: opens the place a run works in, by its folder and its session.
         claimed: questions and requests that somebody is about to answer, so that each is answered once.
     """
 
@@ -66,12 +70,14 @@ class Runs:
         drafts: Drafts,
         report: Callable[[BaseException], None],
         brief: Callable[[RunStarted, Path], Awaitable[RunStarted]],
+        place: Callable[[Path, str], Place],
     ) -> None:
         self._journal = journal
         self._reader = reader
         self._drafts = drafts
         self._report = report
         self._brief = brief
+        self._place = place
         self._live: dict[str, _Live] = {}
         self.claimed: set[str] = set()
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -89,20 +95,20 @@ class Runs:
 
     async def open(self, opened: SessionOpened, task: str, began: RunStarted) -> str:
         """Open a session together with its first run: a crash leaves both or none. The session's id."""
-        self.check(began)
+        model = self.check(began)
         name = session_id()
         began = await self._brief(began, Path(opened.workspace))
         async with self._turn(name):
             self._refuse_closing()
-            await self._journal.append(name, replace(opened, session_id=name), PersonSpoke(Text(task)), began)
-            await self._go(name)
+            facts = (replace(opened, session_id=name), PersonSpoke(Text(task)), began)
+            await self._go(name, opened.workspace, *facts, model=model)
         return name
 
     async def start(self, session: str, task: str, began: RunStarted) -> None:
         """Begin a run of a session with a message of the person."""
-        self.check(began)
+        model = self.check(began)
         async with self._turn(session):
-            await self._begin(session, PersonSpoke(Text(task)), began)
+            await self._begin(session, PersonSpoke(Text(task)), began, model=model)
 
     async def begin(self, session: str, facts: tuple[RunEvent, ...]) -> None:
         """Begin a run with facts that end in its start."""
@@ -116,9 +122,9 @@ class Runs:
             self._refuse_going(self._row(session))
             yield
 
-    def check(self, began: RunStarted) -> None:
+    def check(self, began: RunStarted) -> Model:
         """What is wrong with a model or its script is said before anything is written."""
-        model_for(began.model, self._whole(began.script))
+        return model_for(began.model, self._whole(began.script))
 
     async def say(self, session: str, text: str, *, now: bool = False) -> None:
         """A message: heard after this round where a run is going, else the start of the next run.
@@ -177,6 +183,11 @@ class Runs:
             self.claimed.discard(question)
         return session
 
+    async def hold(self, question: str) -> None:
+        """No more time limit for a question that is open; of one that is not there is nothing to hold."""
+        if asked := self._reader.asked(question):
+            await self._journal.append(asked[0], QuestionHeld(question))
+
     async def resume(self, session: str, settle: Settle = "") -> None:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
         async with self._turn(session):
@@ -196,10 +207,10 @@ class Runs:
                 events += [ToolReturned(call, SKIPPED, failed=True) for call in doubted]
             if settle == "end":
                 events.append(RunEnded("stopped", "ended by you"))
-            if events:
-                await self._journal.append(session, *events)
             if settle != "end":
-                await self._go(session)
+                await self._go(session, row.folder, *events)
+            else:
+                await self._journal.append(session, *events)
 
     async def doubted(self, session: str) -> dict[str, str]:
         """The calls that started and did not return: id → what a person sees of them."""
@@ -229,27 +240,38 @@ class Runs:
             await asyncio.wait(tasks)
         self._forget()
 
-    async def _begin(self, session: str, *facts: RunEvent) -> None:
-        self._refuse_going(self._row(session))
+    async def _begin(self, session: str, *facts: RunEvent, model: Model | None = None) -> None:
+        row = self._row(session)
+        self._refuse_going(row)
         self._refuse_closing()
-        await self._journal.append(session, *[await self._briefed(session, fact) for fact in facts])
-        await self._go(session)
+        await self._go(session, row.folder, *[await self._briefed(session, fact) for fact in facts], model=model)
 
     async def _briefed(self, session: str, fact: RunEvent) -> RunEvent:
         """Every start says what its model is told."""
         return await self._brief(fact, Path(self._row(session).folder)) if isinstance(fact, RunStarted) else fact
 
-    async def _go(self, session: str) -> None:
-        row = self._row(session)
+    async def _go(self, session: str, folder: str, *facts: RunEvent, model: Model | None = None) -> None:
+        """Let a run go with these facts. Its place comes first: where there is none, nothing is written."""
+        place = self._place(Path(folder), session)
+        try:
+            if facts:
+                await self._journal.append(session, *facts)
+            work = await self._work_of(session, place, model)
+        except BaseException:
+            await place.close()
+            raise
+        self._live[session] = _Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
+
+    async def _work_of(self, session: str, place: Place, model: Model | None) -> Work:
         talk = await self._talk(session)
         started = _start_of(talk)
-        model = model_for(started.model, self._whole(started.script))
+        model = model or model_for(started.model, self._whole(started.script))
         # What became a fact meanwhile. So few entries are read without a pause, so from here on `_hear` misses none.
         async for entry in self._journal.read(session, talk.seq):
             talk.hear(entry)
-        work = Work(
+        return Work(
             session=session,
-            workspace=Path(row.folder),
+            place=place,
             model_name=started.model,
             model=model,
             attended=started.attended,
@@ -257,8 +279,8 @@ class Runs:
             journal=self._journal,
             reader=self._reader,
             drafts=self._drafts,
+            claimed=self.claimed,
         )
-        self._live[session] = _Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
 
     async def _work(self, run: Work) -> None:
         """The end of a run is a fact, whatever it was. Words that came too late for it begin the next."""
@@ -267,17 +289,20 @@ class Runs:
         try:
             while True:
                 last = await self._last_word(live, begun)
+                await _surely(run.place.close())  # what it left running ends before it does
                 if last is None:
                     return
-                await self._write_down(run.session, last)
+                await _surely(self._journal.append(run.session, last))
                 heard_all = not run.talk.waiting or getattr(last, "status", "") != "completed"
                 if heard_all or live.stopping or self._closing:
                     return
-                begun = (await self._brief(_start_of(run.talk), run.workspace),)
+                run.place = self._place(run.place.folder, run.session)
+                begun = (await self._brief(_start_of(run.talk), run.place.folder),)
         except Problem as problem:  # the journal itself fails: told, and found as interrupted at the next start
             self._report(problem)
         finally:
             self._live.pop(run.session, None)
+            await _surely(run.place.close())
 
     async def _last_word(self, live: "_Live", begun: tuple[RunEvent, ...]) -> LastWord | None:
         """Work a run to its end; None where it waits for a person and needs no last word."""
@@ -298,14 +323,6 @@ class Runs:
             self._report(error)
             trouble = Trouble("Journeyman made a mistake.", f"{type(error).__name__}: {error}")
             return RunEnded("failed", trouble.what, trouble)
-
-    async def _write_down(self, session: str, last: RunEvent) -> None:
-        """Durable before the run is gone: a stop that comes now waits for it."""
-        writing = asyncio.create_task(self._journal.append(session, last), name=f"end of {session}")
-        while not writing.done():
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait({writing})
-        writing.result()
 
     async def _interrupt(self, session: str, why: str) -> None:
         await self._journal.append(session, RunInterrupted(why, tuple(await self.doubted(session))))
@@ -340,6 +357,15 @@ class Runs:
     def _hear(self, told: Told) -> None:
         if live := self._live.get(told.entry.session):
             live.work.talk.hear(told.entry)
+
+
+async def _surely(work: Coroutine[Any, Any, object]) -> None:
+    """To its end, before the run is gone: a stop that comes now waits for it."""
+    task = asyncio.create_task(work, name="end of a run")
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait({task})
+    task.result()
 
 
 def _start_of(talk: Conversation) -> RunStarted:

@@ -100,7 +100,7 @@ class RunPage(QWidget):
         self._view.changes_wanted.connect(self.changes_wanted)
         self._strip.wanted.connect(self._go_to_row)
         self._find.found.connect(self._show_found)
-        self._find.closed.connect(lambda: self._panels[self.tab].setFocus())
+        self._find.closed.connect(self.focus_tab)
         self._latest.clicked.connect(self._view.follow)
         self._tabs.chosen.connect(self._show_tab)
 
@@ -117,6 +117,10 @@ class RunPage(QWidget):
 
     def show_tab_at(self, place: int) -> None:
         self._tabs.choose_at(place)
+
+    def focus_tab(self) -> None:
+        """Bring the keyboard to what is looked at."""
+        self._panels[self.tab].setFocus()
 
     @property
     def tab(self) -> str:
