@@ -1,6 +1,5 @@
 """Around the steps: tabs with figures, the journey strip, finding words, the card at the end, forking and pausing."""
 
-from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -34,7 +33,7 @@ def page(qtbot: QtBot, look: Look, rows: ListedRows) -> RunPage:
     made.resize(900, 640)
     with qtbot.waitExposed(made):
         made.show()
-    made.show_session(replace(ROW, rows=len(rows.rows)))
+    made.show_session(ROW._replace(rows=len(rows.rows)))
     made.view.settle()
     return made
 
@@ -106,11 +105,11 @@ def test_a_run_forks_where_a_step_is_chosen(page: RunPage, qtbot: QtBot, rows: L
 
 def test_a_run_pauses_and_goes_on(page: RunPage, qtbot: QtBot) -> None:
     pause, resume = find(page, QPushButton, "run.pause"), find(page, QPushButton, "run.resume")
-    page.show_session(replace(ROW, status="running", rows=12))
+    page.show_session(ROW._replace(status="running", rows=12))
     assert pause.isVisible() and not resume.isVisible()
     with qtbot.waitSignal(page.pause):
         click(pause)
-    page.show_session(replace(ROW, status="paused", rows=12))
+    page.show_session(ROW._replace(status="paused", rows=12))
     assert resume.isVisible() and not pause.isVisible() and find(page, QPushButton, "run.stop").isVisible()
     with qtbot.waitSignal(page.resume):
         click(resume)

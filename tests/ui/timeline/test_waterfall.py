@@ -1,6 +1,5 @@
 """The Timeline tab: bars on a ruler, zoomed and moved by keys, over as many rows as there are."""
 
-from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
@@ -86,7 +85,7 @@ def test_a_going_run_grows(panel: WaterfallPanel, qtbot: QtBot, look: Look) -> N
     bars = RunBars(rows, clock=lambda: START + 9 * SECOND)
     bars.open("s", 0, 2)
     assert bars.going and bars.totals()["tools"] == 8 * SECOND and bars.until() == START + 9 * SECOND
-    done = rows.rows[1] = replace(rows.rows[1], status="done", ended=START + 3 * SECOND)
+    done = rows.rows[1] = rows.rows[1]._replace(status="done", ended=START + 3 * SECOND)
     more = rows.add("read", object="a", began=START + 4 * SECOND, ended=START + 5 * SECOND)
     bars.grow(3, [done, more])
     assert bars.totals() == {"thinking": 0, "tools": 3 * SECOND, "you": 0} and bars.rowCount() == 3
