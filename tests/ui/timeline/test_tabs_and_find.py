@@ -1,6 +1,5 @@
 """Around the steps: tabs with figures, the journey strip, finding words, the card at the end, forking and pausing."""
 
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QTabBar, QToolButton, QWidget

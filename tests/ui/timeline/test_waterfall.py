@@ -1,6 +1,5 @@
 """The Timeline tab: bars on a ruler, zoomed and moved by keys, over as many rows as there are."""
 
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
