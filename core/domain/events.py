@@ -55,9 +55,15 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class SessionOpened:
+    """`parent` is the session whose call `parent_call` began this one, `called` the name it goes by there."""
+
     session_id: str
     workspace: str
     title: str
+    parent: str = ""
+    parent_call: str = ""
+    called: str = ""
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,8 @@ class RunStarted:
     """How the run is to be done. A limit of 0 is none; `attended`: a person can be asked to extend one.
 
     `agent` names a profile, `system` is what the model is told of itself, `tools` those it may call (none named: all),
-    `guides` what the folder said. `boundary` surrounds words that are data: nobody could have known it.
+    `guides` what the folder said. `role` is the part that a sub-agent plays in a script, `schema` the shape that its
+    last reply must have. `boundary` surrounds words that are data: nobody could have known it.
     `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
     `autonomy` says how often the agent may ask, `unanswered` what happens when nobody answers for `answer_minutes`.
     """
@@ -104,6 +111,8 @@ class RunStarted:
     tools: tuple[str, ...] = ()
     guides: tuple[Guide, ...] = ()
     boundary: str = ""
+    role: str = ""
+    schema: Text = Text()
     mode: Mode = DEFAULT_MODE
     allow: tuple[str, ...] = ()
     autonomy: Autonomy = "balanced"
@@ -225,6 +234,29 @@ class ToolReturned:
     output: Text
     failed: bool = False
     exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delegated:
+    """A call gave work to a sub-agent, whose session is `child`. Durable before that session is."""
+
+    call_id: str
+    child: str
+    called: str
+    task: Text = Text()
+
+
+@dataclass(frozen=True, slots=True)
+class DelegateEnded:
+    """What a sub-agent used, and how it ended; its result is that of the call."""
+
+    call_id: str
+    child: str
+    status: str
+    rounds: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    minutes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,6 +467,8 @@ RunEvent = (
     | CallRefused
     | FileChanged
     | ToolReturned
+    | Delegated
+    | DelegateEnded
     | QuestionAsked
     | QuestionAnswered
     | QuestionHeld

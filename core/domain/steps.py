@@ -15,6 +15,8 @@ from core.domain.events import (
     ConsentGiven,
     ContextCompacted,
     DecisionMade,
+    Delegated,
+    DelegateEnded,
     Entry,
     FileChanged,
     FilesRewound,
@@ -71,6 +73,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "todo": ("Planning", "Planned"),
         "decision": ("Deciding", "Decided"),
         "problem": ("Reporting", "Reported"),
+        "delegate": ("Delegating", "Delegated"),
         "tool": ("Calling", "Called"),
         "refused": ("Not run", "Not run"),
         "question": ("Asks you", "You answered"),
@@ -116,6 +119,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
                 changed.add("reply", "stopped", object=line(text))
         case Retried(trouble=trouble, wait_s=wait_s):
             changed.close("request", "failed", object=line(trouble.what), marks={"wait_ms": int(wait_s * 1000)})
+        case Delegated() | DelegateEnded():
+            _delegate(entry.event, changed)
         case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted():
             _call(entry.event, changed)
         case QuestionAsked(question=question):
@@ -165,6 +170,16 @@ def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainte
                 changed.count(calls=1)
         case Tainted(call_id=call):
             changed.mark(call, outside=1)
+
+
+def _delegate(event: Delegated | DelegateEnded, changed: "_Pen") -> None:
+    """The row of the call carries what the other session used."""
+    match event:
+        case Delegated(call_id=call):
+            changed.mark(call, children=1)
+        case DelegateEnded(call_id=call, rounds=rounds, tokens=tokens):
+            changed.mark(call, tokens=tokens, rounds=rounds)
+            changed.count(tokens=tokens)
 
 
 def _look_back(event: SessionForked | FilesRewound | VerdictGiven, changed: "_Pen") -> None:

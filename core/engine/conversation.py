@@ -8,6 +8,8 @@ from core.domain.events import (
     Call,
     CallRefused,
     CallStarted,
+    Delegated,
+    DelegateEnded,
     Entry,
     FilesRewound,
     LimitMet,
@@ -53,6 +55,7 @@ class Conversation:
         rounds: replies of this run; `turn` also counts the requests that failed.
         done: the last reply asked for nothing.
         start: how the run was started.
+        children: the sessions of sub-agents, by the calls that began them.
     """
 
     messages: list[Message] = field(default_factory=list)
@@ -73,6 +76,7 @@ class Conversation:
     done: bool = False
     total_rounds: int = 0
     start: RunStarted | None = None
+    children: dict[str, str] = field(default_factory=dict)
     run: int = 0
 
     def hear(self, entry: Entry) -> None:
@@ -111,6 +115,8 @@ class Conversation:
             case CallRefused(call_id=name, reason=reason):
                 self.repeats.result(name, reason.head, True)
                 self._settle(name, reason, failed=True)
+            case Delegated(call_id=name, child=child):
+                self.children[name] = child
             case QuestionAsked(question=question, call_id=name):
                 self.questions[question.id] = None
                 if name:
@@ -120,11 +126,8 @@ class Conversation:
             case QuestionAnswered(question_id=question_id, call_id=name, answer=answer):
                 self.questions[question_id] = answer
                 self._settle(name, Text(spoken(answer)))
-            case LimitMet(limit=limit):
-                self.noticed.add(limit)
-            case LimitRaised(limit=limit, allowed=allowed):
-                self.allowed[limit] = allowed
-                self.noticed.discard(limit)
+            case LimitMet() | LimitRaised():
+                self._limit(entry.event)
             case Nudged(text=text):
                 self.waiting.append(Message("user", text))
             case FilesRewound(files=files) if files:
@@ -154,11 +157,24 @@ class Conversation:
         """What the run used. The time a person took is the person's, and so is the time Journeyman was closed."""
         event = entry.event
         if not isinstance(event, QuestionAnswered | RunResumed | RunStarted | RunInterrupted):
-            self.spent["minutes"] = self.spent.get("minutes", 0.0) + max(0, entry.at - self.at) / (60 * SECOND)
+            passed = max(0, entry.at - self.at) / (60 * SECOND)
+            # While a sub-agent waits for the person, the time is the person's as well.
+            spent = min(passed, event.minutes) if isinstance(event, DelegateEnded) else passed
+            self.spent["minutes"] = self.spent.get("minutes", 0.0) + spent
+        if isinstance(event, DelegateEnded):
+            for limit, used in (("tokens", event.tokens), ("cost", event.cost)):
+                self.spent[limit] = self.spent.get(limit, 0.0) + used
         self.at = entry.at
         if isinstance(event, Replied):
             self.spent["rounds"] = self.spent.get("rounds", 0.0) + 1
             self.spent["tokens"] = self.spent.get("tokens", 0.0) + event.usage.input + event.usage.output
+
+    def _limit(self, event: LimitMet | LimitRaised) -> None:
+        if isinstance(event, LimitRaised):
+            self.allowed[event.limit] = event.allowed
+            self.noticed.discard(event.limit)
+        else:
+            self.noticed.add(event.limit)
 
     def _settle(self, call: str, output: Text, failed: bool = False) -> None:
         """A call has its one result."""

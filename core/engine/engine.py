@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.domain.consent import Mode, OpenConsent, Scope
-from core.domain.events import Entry, RunStarted, SessionOpened, Text
+from core.domain.events import KINDS, Entry, RunStarted, SessionOpened, Text
 from core.domain.filing import title_of
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
@@ -21,11 +21,13 @@ from core.engine.runs import GOES_ON, Runs, Settle
 from core.engine.shelf import Shelf
 from core.settings.file import SettingsFile
 from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact
+from core.store.codec import adapter
 from core.store.journal import Forget, Journal, Listener
 from core.store.opening import Opened
 from core.store.reader import Reader
 from core.store.rule_book import Book, RuleBook
 from core.store.search import Hit
+from core.tools.catalogue import specs
 from core.workspace.paths import workspace
 
 if TYPE_CHECKING:
@@ -60,6 +62,16 @@ class Engine:
         self.history = History(journal, reader, runs.begin, runs.check, runs.still)
         self.past = Past(journal, reader)
         self.shelf = Shelf(journal, reader, opened.database, self._end)
+
+    async def warm_up(self) -> None:
+        """Make what the first run would wait for: nobody waits for the first run while a window opens."""
+
+        def make() -> None:
+            for kind in KINDS:
+                adapter(kind)
+            specs()
+
+        await asyncio.to_thread(make)
 
     async def start(self, task: str, folder: Path, began: RunStarted) -> str:
         """Open a session and begin its first run as `began` says; the session's id."""

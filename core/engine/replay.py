@@ -310,6 +310,8 @@ MADE = frozenset(
         "call_refused",
         "file_changed",
         "tool_returned",
+        "delegated",
+        "delegate_ended",
         "question_asked",
         "decision_made",
         "problem_reported",
