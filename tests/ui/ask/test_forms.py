@@ -59,6 +59,10 @@ def place(look: Look, qtbot: QtBot) -> Iterator[AskPlace]:
     yield made  # the window lives as long as this waits
 
 
+def dialogs(place: AskPlace) -> list[str]:
+    return [place.dialog.objectName()] if place.dialog else []
+
+
 def test_every_question_of_a_form_is_answered_by_keys_alone(dialog: QuestionDialog, qtbot: QtBot) -> None:
     form = dialog.form
     press(form, Qt.Key.Key_2)
@@ -160,9 +164,9 @@ def test_the_next_takes_the_place_of_the_one_that_was_answered(place: AskPlace, 
         place.show_asked("s", "t", [CHAIN, FETCH])
     assert place.is_consent() and find(place, QLabel, "consent.place").text() == "1 of 2"
     place.open_dialog()
-    assert place.dialog is not None and place.dialog.objectName() == "consent.dialog"
+    assert dialogs(place) == ["consent.dialog"]
     place.show_asked("s", "t", [FETCH])
-    assert place.dialog is None
+    assert dialogs(place) == []
     place.show_asked("s", "t", [])
     assert not place.isVisible() and place.card is None
 
@@ -176,7 +180,10 @@ def test_where_something_else_is_looked_at_there_is_only_a_bar(place: AskPlace) 
 
 
 def test_the_inbox_lists_what_waits_in_all_sessions(look: Look, qtbot: QtBot) -> None:
-    rows: list[tuple[SessionRow, Asked]] = [(SessionRow("a", "R&D <b>letter</b>"), TONE), (SessionRow("b", "x\n\u202ey" * 90), CHAIN)]
+    rows: list[tuple[SessionRow, Asked]] = [
+        (SessionRow("a", "R&D <b>letter</b>"), TONE),
+        (SessionRow("b", "x\n\u202ey" * 90), CHAIN),
+    ]
     inbox = Inbox(look, lambda: rows, clock=noon)
     qtbot.addWidget(inbox)
     inbox.fill()
