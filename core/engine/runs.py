@@ -1,7 +1,7 @@
 """Start, stop, answer and resume runs. Owns their tasks; what they did is in the journal."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 from core.domain.events import (
+    Attachment,
     PersonSpoke,
     QuestionAnswered,
     QuestionHeld,
@@ -126,14 +127,14 @@ class Runs:
         """What is wrong with a model or its script is said before anything is written."""
         return model_for(began.model, self._whole(began.script))
 
-    async def say(self, session: str, text: str, *, now: bool = False) -> None:
+    async def say(self, session: str, text: str, *, now: bool = False, attached: Sequence[Attachment] = ()) -> None:
         """A message: heard after this round where a run is going, else the start of the next run.
 
         With `now` the reply in progress is cut for it.
         """
         async with self._turn(session):
             self._row(session)
-            words = PersonSpoke(Text(text))
+            words = PersonSpoke(Text(text), tuple(attached))
             if live := self._live.get(session):
                 await self._journal.append(session, words)
                 if now:
@@ -308,6 +309,7 @@ class Runs:
         """Work a run to its end; None where it waits for a person and needs no last word."""
         run = live.work
         try:
+            run.place.commands.connect(_spawned, run.command_ended)
             if begun:
                 await run.record(*begun)
             return await work(run)
@@ -357,6 +359,10 @@ class Runs:
     def _hear(self, told: Told) -> None:
         if live := self._live.get(told.entry.session):
             live.work.talk.hear(told.entry)
+
+
+def _spawned(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    return asyncio.create_task(work, name="command in the background")
 
 
 async def _surely(work: Coroutine[Any, Any, object]) -> None:

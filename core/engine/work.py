@@ -7,6 +7,7 @@ from typing import Any
 
 from core.domain.clock import SECOND, now
 from core.domain.events import (
+    CommandEnded,
     Entry,
     QuestionAnswered,
     QuestionAsked,
@@ -18,7 +19,7 @@ from core.domain.events import (
 )
 from core.domain.messages import Message
 from core.domain.question import Answer, Question, expired
-from core.engine.acts import act
+from core.engine.acts import act, file_changed
 from core.engine.conversation import Conversation
 from core.engine.drafts import Drafts
 from core.models.model import Model, Request, ToolSpec
@@ -26,8 +27,9 @@ from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
 from core.tools.catalogue import specs
+from core.tools.commands import Ended
 from core.tools.place import Place
-from core.tools.tool import Tool
+from core.tools.tool import Change, Tool
 
 Act = Callable[[Tool, str, Any, Place, dict[str, str]], Awaitable[tuple[list[RunEvent], dict[str, bytes]]]]
 
@@ -108,6 +110,15 @@ class Work:
         walls.told = True
         proof = sandbox.proof
         return (SandboxProven(sandbox.name, sandbox.level, *((proof.open, proof.known) if proof else ())),)
+
+    async def command_ended(self, ended: Ended) -> None:
+        """What came of a command that no call waits for."""
+        blobs: dict[str, bytes] = {}
+        changes = [Change(one.path, one.before, one.after) for one in ended.changes]
+        events: list[RunEvent] = [file_changed(ended.call, change, blobs) for change in changes]
+        if done := ended.done:
+            events.append(CommandEnded(ended.call, ended.command, Text(done.output), done.exit_code, done.ended))
+        await self.record(*events, blobs=blobs)
 
     def whole(self, text: Text) -> str:
         """A text in full."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from core.domain.problems import Problem
 from core.models.model import ToolSpec
 from core.tools.ask import AskUser
+from core.tools.check import CHECK
 from core.tools.decide import DECIDE
 from core.tools.edit import EDIT
 from core.tools.find import FIND
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 TOOLS: Mapping[str, Tool] = MappingProxyType(
-    {tool.name: tool for tool in (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, TODO, DECIDE, REPORT)}
+    {tool.name: tool for tool in (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, CHECK, TODO, DECIDE, REPORT)}
 )
 ASK = "ask_user"
 ASK_DESCRIPTION = (

@@ -11,6 +11,7 @@ from core.domain.events import ConsentAsked, ConsentGiven, RunEvent, Text
 from tests.ui.ask.consents import CHAIN, TWINS, wanted
 from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop import Person, live, until
+from ui.ask.card import ConsentCard
 from ui.ask.wanted import Wanted
 from ui.wishes import held_now
 
@@ -66,7 +67,9 @@ def test_like_ones_are_allowed_together_and_each_by_its_name(qapp: QApplication,
         card = await until(lambda: window.view.asking.card, "the card")
         click(find(card, QPushButton, "consent.together"))
         button = find(card, QPushButton, "consent.allow")
-        await until(lambda: card.form.arming.is_armed, "the moment has passed")
+        assert isinstance(card, ConsentCard)
+        form = card.form
+        await until(lambda: form.arming.is_armed, "the moment has passed")
         press(card.form, Qt.Key.Key_End)
         await until(button.isEnabled, "all of it was seen")
         click(button)
