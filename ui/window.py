@@ -360,6 +360,7 @@ class MainWindow(QWidget):
         self.sessions.new_run.connect(self.new_run)
         self.status.inbox_wanted.connect(self.inbox.open_at)
         self.inbox.chosen.connect(self.go_to_question)
+        self.view.asking.unsent.connect(self.give_back)
         self.status.theme_wanted.connect(self.theme_wanted)
         self.status.commands_wanted.connect(self.deeds.open_commands)
         self.sessions.undo_wanted.connect(self.toast.undo)
