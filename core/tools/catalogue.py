@@ -11,10 +11,14 @@ from core.models.model import ToolSpec
 from core.tools.ask import AskUser
 from core.tools.check import CHECK
 from core.tools.decide import DECIDE
+from core.tools.delegate import DESCRIPTION as DELEGATE_DESCRIPTION
+from core.tools.delegate import NAME as DELEGATE
+from core.tools.delegate import Delegate
 from core.tools.edit import EDIT
 from core.tools.find import FIND
 from core.tools.patch import PATCH
 from core.tools.read import READ
+from core.tools.recall import DESCRIPTION, RECALL, Recall
 from core.tools.report import REPORT
 from core.tools.run import RUN
 from core.tools.schema import read_strictly, schema_of
@@ -36,7 +40,7 @@ ASK_DESCRIPTION = (
 )
 
 _PARAMETERS: Mapping[str, type[Any]] = MappingProxyType(
-    {name: tool.parameters for name, tool in TOOLS.items()} | {ASK: AskUser}
+    {name: tool.parameters for name, tool in TOOLS.items()} | {ASK: AskUser, DELEGATE: Delegate, RECALL: Recall}
 )
 
 
@@ -49,8 +53,8 @@ def _reader(name: str) -> "TypeAdapter[Any]":
 
 
 def names() -> tuple[str, ...]:
-    """Of every tool, and of the question to the person."""
-    return (*TOOLS, ASK)
+    """Of every tool, and of what the engine itself does."""
+    return (*TOOLS, ASK, DELEGATE, RECALL)
 
 
 def spec(tool: Tool) -> ToolSpec:
@@ -59,14 +63,15 @@ def spec(tool: Tool) -> ToolSpec:
 
 
 def specs(among: Collection[str] = ()) -> tuple[ToolSpec, ...]:
-    """Every tool, and the question to the person; only those named where some are."""
-    whole = (*map(spec, TOOLS.values()), ToolSpec(ASK, ASK_DESCRIPTION, schema_of(_reader(ASK))))
-    return tuple(one for one in whole if not among or one.name in among)
+    """Every tool, and what the engine itself does; only those named where some are, and what was dropped always."""
+    own = ((ASK, ASK_DESCRIPTION), (DELEGATE, DELEGATE_DESCRIPTION), (RECALL, DESCRIPTION))
+    whole = (*map(spec, TOOLS.values()), *(ToolSpec(name, said, schema_of(_reader(name))) for name, said in own))
+    return tuple(one for one in whole if not among or one.name in among or one.name == RECALL)
 
 
 def read_arguments(tool: str, arguments: str, among: Collection[str] = ()) -> Any:
     """The parameters of a call; what is wrong with them is said so that a model can mend it."""
-    known = [name for name in _PARAMETERS if not among or name in among]
+    known = [name for name in _PARAMETERS if not among or name in among or name == RECALL]
     if tool not in known:
         near = get_close_matches(tool, known, n=1)
         raise Problem(

@@ -1,0 +1,22 @@
+"""Calls that may have run when Journeyman ended, and what a person can say of them."""
+
+from typing import Literal
+
+from core.domain.events import Text
+from core.domain.problems import Problem
+
+Settle = Literal["", "again", "skip", "end"]  # what to do with calls that may have run
+GOES_ON = frozenset({"running", "waiting", "interrupted", "paused"})  # sessions that have not ended
+SKIPPED = Text("[Journeyman ended while this call ran, so it may have had its effect. It was not run again.]")
+
+
+class Doubt(Problem):
+    """Calls may have run; only a person can say what now."""
+
+    def __init__(self, session: str, calls: tuple[str, ...]) -> None:
+        super().__init__(
+            f"{', '.join(calls)} may have run.",
+            "Journeyman ended while it was running, so nobody saw the end of it.",
+            f"Look, then choose: journeyman resume {session} --again, --skip or --end.",
+        )
+        self.calls = calls
