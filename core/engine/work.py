@@ -167,7 +167,7 @@ class Work:
     async def command_ended(self, ended: Ended) -> None:
         """What came of a command that no call waits for."""
         blobs: dict[str, bytes] = {}
-        changes = [Change(one.path, one.before, one.after) for one in ended.changes]
+        changes = [Change(one.path, one.before, one.after, one.modes) for one in ended.changes]
         events: list[RunEvent] = [file_changed(ended.call, change, blobs) for change in changes]
         if done := ended.done:
             events.append(CommandEnded(ended.call, ended.command, Text(done.output), done.exit_code, done.ended))
