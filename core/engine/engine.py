@@ -113,7 +113,8 @@ class Engine:
 
     async def hold(self, question: str) -> None:
         """Somebody begins to answer: it does not run out of time any more."""
-        await self._runs.hold(question)
+        if asked := self._reader.asked(question):
+            await self._journal.append(asked[0], QuestionHeld(question))
 
     async def _gone_on(self, session: str, go_on: bool) -> str:
         if go_on and not self._runs.going(session):

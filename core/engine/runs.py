@@ -12,7 +12,6 @@ from core.domain.events import (
     Attachment,
     PersonSpoke,
     QuestionAnswered,
-    QuestionHeld,
     RunEnded,
     RunEvent,
     RunInterrupted,
@@ -207,11 +206,6 @@ class Runs:
         finally:
             self.claimed.discard(question)
         return session
-
-    async def hold(self, question: str) -> None:
-        """No more time limit for a question that is open; of one that is not there is nothing to hold."""
-        if asked := self._reader.asked(question):
-            await self._journal.append(asked[0], QuestionHeld(question))
 
     async def resume(self, session: str, settle: Settle = "") -> None:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
