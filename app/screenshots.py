@@ -112,6 +112,7 @@ def _screens(home: Path, theme_name: str) -> Iterator[tuple[str, "QWidget"]]:
         yield "answer", shell
         window.view.page.select_row(COMMAND_ROW)
         yield "step", shell
+        yield from _tabs(window, shell)
         window.go_to(by_title[INTERRUPTED])
         yield "interrupted", shell
         window.tell(
@@ -155,3 +156,15 @@ def _wait_until_armed(asking: object) -> None:
     over = QDeadlineTimer(ARMED_MS)
     while isinstance(asking, ConsentCard | ConsentDialog) and not asking.form.can_allow() and not over.hasExpired():
         application().processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 50)
+
+
+def _tabs(window: "MainWindow", shell: "QWidget") -> "Iterator[tuple[str, QWidget]]":
+    """The other views of the same run, with everything read."""
+    from ui.session_view import CHANGES, DECISIONS, TIMELINE
+    from ui.timeline.page import STEPS
+
+    window.view.scan.finish()
+    for name in (TIMELINE, CHANGES, DECISIONS):
+        window.view.page.show_tab(name)
+        yield name, shell
+    window.view.page.show_tab(STEPS)
