@@ -24,8 +24,8 @@ from ui.tasks import Tasks
 from ui.window import MainWindow
 
 if TYPE_CHECKING:
+    from core.engine.doubt import Settle
     from core.engine.engine import Engine
-    from core.engine.runs import Settle
 
 NAMEABLE: Final = 20_000
 

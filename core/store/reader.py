@@ -41,6 +41,11 @@ class Reader:
         row = self._db.execute(f"SELECT {SESSION_COLUMNS} FROM session WHERE id = ?", (name,)).fetchone()
         return read_session(row) if row else None
 
+    def children(self, parent: str) -> list[SessionRow]:
+        """The sessions that a session began, in order."""
+        rows = self._db.execute(f"SELECT {SESSION_COLUMNS} FROM session WHERE parent = ? ORDER BY number", (parent,))
+        return [read_session(row) for row in rows]
+
     def named(self, start: str) -> list[SessionRow]:
         """The sessions whose id starts so: what a person types may be short."""
         rows = self._db.execute(
