@@ -107,9 +107,9 @@ def _told(entry: dict[str, Any]) -> list[tuple[str, str]]:
             return [("Cause", str(entry.get("why") or ""))]
         case "context_compacted":
             folded, dropped = len(entry.get("folded") or ()), int(entry.get("dropped") or 0)
-            told = [f"{folded} {words('results folded')}"] * bool(folded)
-            told += [f"{dropped} {words('messages summarised')}"] * bool(dropped)
-            return [("Cause", str(entry.get("why") or "")), ("Dropped", " · ".join(told))]
+            gone = [f"{folded} {words('results folded')}"] * bool(folded)
+            gone += [f"{dropped} {words('messages summarised')}"] * bool(dropped)
+            return [("Cause", str(entry.get("why") or "")), ("Dropped", " · ".join(gone))]
         case "reply_cut" | "run_interrupted":
             return [("Cause", str(entry.get("why") or ""))]
         case _:
