@@ -66,7 +66,7 @@ class MainWindow(QWidget):
         super().__init__()
         self._shell = shell
         self._look, self._state = look, state
-        self.selection = selection
+        self.selection, self.state = selection, state
         self._reading = Reading()
         self._rows: dict[str, SessionRow] = {}
         self._drafts: dict[str, str] = {}
