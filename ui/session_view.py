@@ -56,7 +56,7 @@ class SessionView(QWidget):
 
     def show_questions(self, asked: Sequence[Asked]) -> None:
         """The oldest open question, or request for consent, of this session stands above the composer."""
-        self.asking.show_asked(self._row.title, asked)
+        self.asking.show_asked(self._row.id, self._row.title, asked)
 
     def focus_question(self, *, sent: bool = False) -> None:
         """Bring the keyboard to the question, unless the person is writing.

@@ -13,8 +13,6 @@ from core.domain.events import (
     ConsentGiven,
     QuestionAnswered,
     QuestionAsked,
-    Replied,
-    ReplyCut,
     RunEnded,
     RunStarted,
 )
@@ -69,7 +67,6 @@ class MainWindow(QWidget):
         self.selection, self.state = selection, state
         self._reading = Reading()
         self._rows: dict[str, SessionRow] = {}
-        self._drafts: dict[str, str] = {}
         self._questions: list[tuple[str, Asked]] = []
         self._chosen = False
         self._recount = False
@@ -128,11 +125,10 @@ class MainWindow(QWidget):
                     touched[fact.session.id] = fact.session
                     if fact.session.id == shown:
                         steps += fact.steps
+                    self.pane.live.settle(fact.session.id, fact.entry.event)
                     self._recount = self._recount or isinstance(fact.entry.event, ASKING)
-                    if isinstance(fact.entry.event, Replied | ReplyCut):  # its row takes the draft's place
-                        self._drafts.pop(fact.session.id, None)
                 case Draft():
-                    self._hear_draft(fact)
+                    self.pane.live.hear(fact)
                     drafts.add(fact.session)
                 case Gone():
                     self.drop_sessions(fact.sessions)
@@ -142,6 +138,7 @@ class MainWindow(QWidget):
             self._hear_sessions(touched, steps)
         if shown in drafts:
             self._show_draft()
+            self.pane.show_live()
 
     def tell(self, trouble: Trouble) -> None:
         self.notice.tell(trouble)
@@ -207,14 +204,8 @@ class MainWindow(QWidget):
         self._update_pane(steps)
         self._enable_commands()
 
-    def _hear_draft(self, draft: Draft) -> None:
-        if draft.ended:
-            self._drafts.pop(draft.session, None)
-        elif draft.text:
-            self._drafts[draft.session] = self._drafts.get(draft.session, "") + draft.text
-
     def _show_draft(self) -> None:
-        text = self._drafts.get(self.selection.session)
+        text = self.pane.live.reply(self.selection.session)
         if text:
             self.view.page.draft(text)
         else:
@@ -367,6 +358,7 @@ class MainWindow(QWidget):
         self.sessions.new_run.connect(self.new_run)
         self.status.inbox_wanted.connect(self.inbox.open_at)
         self.inbox.chosen.connect(self.go_to_question)
+        self.view.asking.unsent.connect(self.give_back)
         self.status.theme_wanted.connect(self.theme_wanted)
         self.status.commands_wanted.connect(self.deeds.open_commands)
         self.sessions.undo_wanted.connect(self.toast.undo)

@@ -119,17 +119,17 @@ class Wishes(QObject):
         first, *others = names
 
         async def say(engine: "Engine") -> None:
-            await engine.allow(first, scope, patterns, go_on=True)
+            await engine.allow(first, scope, patterns, go_on=not others)
             for name in others:
                 with suppress(Problem):
-                    await engine.allow(name, go_on=True)
+                    await engine.allow(name, go_on=name == others[-1])
 
         self.tasks.start(self._bridge.ask(say), "allow")
 
     def deny(self, names: tuple[str, ...], reason: str) -> None:
         async def say(engine: "Engine") -> None:
             for name in names:
-                await engine.deny(name, reason, go_on=True)
+                await engine.deny(name, reason, go_on=name == names[-1])
 
         self.tasks.start(self._bridge.ask(say), "deny")
 

@@ -95,6 +95,10 @@ class Engine:
     async def pause(self, session: str) -> None:
         await self._runs.pause(session)
 
+    async def compact_context(self, session: str) -> None:
+        """Let what is old in the context give way: after this round where a run is going, else now."""
+        await self._runs.compact(session)
+
     async def stop(self, session: str) -> None:
         await self._runs.stop(session)
 

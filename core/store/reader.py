@@ -134,7 +134,8 @@ class Reader:
         """What waits for a person, of one kind: the session, when it was asked, and what."""
         return self._db.execute(
             "SELECT s.id, e.at, e.payload FROM question q JOIN session s ON s.number = q.session"
-            " JOIN entry e ON e.id = q.session << 32 | q.seq WHERE e.kind = ? AND (? = '' OR q.id = ?) ORDER BY e.at",
+            " JOIN entry e ON e.id = q.session << 32 | q.seq WHERE e.kind = ? AND (? = '' OR q.id = ?)"
+            " ORDER BY e.at, e.id",
             (kind, name, name),
         ).fetchall()
 

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from core.domain.problems import Problem
 from core.models.model import ToolSpec
 from core.tools.ask import AskUser
+from core.tools.check import CHECK
 from core.tools.decide import DECIDE
 from core.tools.edit import EDIT
 from core.tools.find import FIND
 from core.tools.patch import PATCH
 from core.tools.read import READ
+from core.tools.recall import DESCRIPTION, RECALL, Recall
 from core.tools.report import REPORT
 from core.tools.run import RUN
 from core.tools.schema import read_strictly, schema_of
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 TOOLS: Mapping[str, Tool] = MappingProxyType(
-    {tool.name: tool for tool in (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, TODO, DECIDE, REPORT)}
+    {tool.name: tool for tool in (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, CHECK, TODO, DECIDE, REPORT)}
 )
 ASK = "ask_user"
 ASK_DESCRIPTION = (
@@ -35,7 +37,7 @@ ASK_DESCRIPTION = (
 )
 
 _PARAMETERS: Mapping[str, type[Any]] = MappingProxyType(
-    {name: tool.parameters for name, tool in TOOLS.items()} | {ASK: AskUser}
+    {name: tool.parameters for name, tool in TOOLS.items()} | {ASK: AskUser, RECALL: Recall}
 )
 
 
@@ -48,8 +50,8 @@ def _reader(name: str) -> "TypeAdapter[Any]":
 
 
 def names() -> tuple[str, ...]:
-    """Of every tool, and of the question to the person."""
-    return (*TOOLS, ASK)
+    """Of every tool, of the question to the person, and of what gives back what was dropped."""
+    return (*TOOLS, ASK, RECALL)
 
 
 def spec(tool: Tool) -> ToolSpec:
@@ -58,14 +60,18 @@ def spec(tool: Tool) -> ToolSpec:
 
 
 def specs(among: Collection[str] = ()) -> tuple[ToolSpec, ...]:
-    """Every tool, and the question to the person; only those named where some are."""
-    whole = (*map(spec, TOOLS.values()), ToolSpec(ASK, ASK_DESCRIPTION, schema_of(_reader(ASK))))
-    return tuple(one for one in whole if not among or one.name in among)
+    """Every tool, and the question to the person; only those named where some are, and what was dropped always."""
+    whole = (
+        *map(spec, TOOLS.values()),
+        ToolSpec(ASK, ASK_DESCRIPTION, schema_of(_reader(ASK))),
+        ToolSpec(RECALL, DESCRIPTION, schema_of(_reader(RECALL))),
+    )
+    return tuple(one for one in whole if not among or one.name in among or one.name == RECALL)
 
 
 def read_arguments(tool: str, arguments: str, among: Collection[str] = ()) -> Any:
     """The parameters of a call; what is wrong with them is said so that a model can mend it."""
-    known = [name for name in _PARAMETERS if not among or name in among]
+    known = [name for name in _PARAMETERS if not among or name in among or name == RECALL]
     if tool not in known:
         near = get_close_matches(tool, known, n=1)
         raise Problem(
