@@ -46,6 +46,7 @@ COMMANDS: Final = (
     Command("window.usual", "Letters of the usual size", "Ctrl+0", "", "", VIEW),
     Command("window.full", "Full screen", "F11", "", "", VIEW),
     Command("window.settings", "Settings", "Ctrl+,", "settings", "", WINDOW),
+    Command("window.help", "Help", "F1", "book-open", "", WINDOW),
     Command("window.keys", "Keys", "?", "keyboard", "", WINDOW, "Ctrl+/"),
     Command("window.close", "Quit", "Ctrl+Q", "x", "", WINDOW),
 )

@@ -362,6 +362,8 @@ class MainWindow(QWidget):
         self.status.theme_wanted.connect(self.theme_wanted)
         self.status.commands_wanted.connect(self.deeds.open_commands)
         self.sessions.undo_wanted.connect(self.toast.undo)
+        self.sessions.foot.settings_wanted.connect(self.settings_wanted)
+        self.sessions.foot.help_wanted.connect(self.deeds.open_help)
         self.toast.turned.connect(self._enable_commands)
 
     def _leave(self) -> None:

@@ -14,7 +14,6 @@ from core.domain.consent import Mode, Scope
 from core.domain.problems import Problem
 from core.domain.question import Answer
 from ui.ask.wanted import Wanted
-from ui.beginning import Beginning
 from ui.bridge import Bridge
 from ui.filing import Filing
 from ui.link_dialog import LinkDialog
@@ -40,7 +39,6 @@ class Wishes(QObject):
         self._window, self._bridge, self._start_demo = window, bridge, start_demo
         self.tasks = Tasks(window.tell, self)
         self.settings = SettingsDoor(window, bridge, self.tasks, folder)
-        self.beginning = Beginning(window, bridge, self.tasks)
         window.settings_wanted.connect(lambda: self.settings.open())
         window.start.demo_wanted.connect(self.start_demo)
         window.sessions.searched.connect(self.search)

@@ -52,6 +52,8 @@ def arrange(rows: Iterable[SessionRow], now: int, opened: Collection[str] = FOLD
     away: dict[str, list[SessionRow]] = {ARCHIVED: [], TRASH: []}
     day, midnight = "", now + 1
     for row in sorted(rows, key=_order, reverse=True):
+        if row.parent and row.status != WAITING:
+            continue  # a sub-agent is a step of its parent, unless it needs the person
         if group := _group_of(row):
             (away if group in away else groups)[group].append(row)
             continue
