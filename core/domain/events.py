@@ -218,7 +218,10 @@ class CallRefused:
 
 @dataclass(frozen=True, slots=True)
 class FileChanged:
-    """`before` and `after` name the contents kept as blobs; empty means there was, or is, no file."""
+    """`before` and `after` name the contents kept as blobs; empty means there was, or is, no file.
+
+    The modes are the permission bits; 0 means that they are not known.
+    """
 
     call_id: str
     path: str
@@ -226,6 +229,8 @@ class FileChanged:
     after: str = ""
     added: int = 0
     removed: int = 0
+    mode_before: int = 0
+    mode_after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,6 +443,7 @@ class Rewound:
     path: str
     before: str = ""
     after: str = ""
+    mode: int = 0  # the permission bits it had before that; 0 means not known
 
 
 @dataclass(frozen=True, slots=True)
