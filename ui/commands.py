@@ -22,6 +22,7 @@ RUN, GO, SESSION, VIEW, WINDOW = "Run", "Go to", "Session", "View", "Window"
 
 COMMANDS: Final = (
     Command("run.new", "New run", "Ctrl+N", "plus", "", RUN),
+    Command("run.demo", "Start the demo", "", "play", "", RUN),
     Command("composer.focus", "Write a message", "Ctrl+L", "message-square", "session", RUN),
     Command("composer.attach", "Attach files", "Ctrl+Shift+A", "paperclip", "session", RUN),
     Command("run.pause", "Pause after this round", "Ctrl+Shift+P", "circle-pause", "running", RUN),

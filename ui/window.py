@@ -302,6 +302,7 @@ class MainWindow(QWidget):
     def _acts(self) -> dict[str, Callable[[], object]]:
         return {
             "run.new": self.new_run,
+            "run.demo": self.start.demo_wanted.emit,
             "run.stop": self.stop_wanted.emit,
             "run.pause": self.pause_wanted.emit,
             "run.find": self.view.page.find_words,
