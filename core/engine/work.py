@@ -27,6 +27,7 @@ from core.engine.doubt import Settle
 from core.engine.drafts import Drafts
 from core.engine.weights import weight_of_tools
 from core.models.model import Model, Request, ToolSpec
+from core.models.spoken import Spoken
 from core.models.tokens import estimate
 from core.store.journal import Journal
 from core.store.reader import Reader
@@ -121,7 +122,9 @@ class Work:
 
     def model_of(self, name: str) -> Model:
         """The model of this name."""
-        return self.model if name == self.model_name or self.models is None else self.models(name)
+        model = self.model if name == self.model_name or self.models is None else self.models(name)
+        start = self.talk.start
+        return Spoken(model, start.boundary) if start and start.in_words and self.act is act else model
 
     def fixed(self) -> dict[str, int]:
         """Tokens that every request of the run begins with, by category."""
