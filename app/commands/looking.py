@@ -19,8 +19,13 @@ async def sessions(context: Context) -> int:
             context.out.json(plain_session(row))
         else:
             when = datetime.fromtimestamp(row.updated / SECOND).astimezone().strftime("%Y-%m-%d %H:%M")
-            context.out.write(f"{row.id}  {when}  {row.status:11}  {row.title}")
+            context.out.write(f"{row.id}  {when}  {row.status:11}  {_title(row)}")
     return DONE
+
+
+def _title(row: SessionRow) -> str:
+    """A sub-agent's work is listed as such."""
+    return f"{'  ' * row.depth}↳ {row.called}: {row.title}" if row.parent else row.title
 
 
 async def show(context: Context) -> int:
