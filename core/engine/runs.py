@@ -32,7 +32,7 @@ from core.engine.conversation import Conversation, start_of
 from core.engine.doubt import Doubt
 from core.engine.drafts import Drafts
 from core.engine.loop import work
-from core.engine.room import BY_HAND, choice_of, make_room
+from core.engine.room import compact_at_rest
 from core.engine.work import Work, each_once
 from core.models.catalogue import model_for
 from core.models.model import Model
@@ -169,12 +169,9 @@ class Runs:
             self._refuse_closing()
             place = self._place(Path(self._row(session).folder), session)
             try:
-                run = await self._work_of(session, place, None)
-                done = await make_room(run, choice_of(run), BY_HAND, 0.0)
+                await compact_at_rest(await self._work_of(session, place, None))
             finally:
                 await place.close()
-            if not done:
-                raise Problem("There is nothing to compact yet.", "Only the task and the last exchanges are there.", "")
 
     async def stop(self, session: str) -> None:
         """Cut the model call, kill the process group, end the run."""
