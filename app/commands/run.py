@@ -53,6 +53,7 @@ async def _begin(context: Context, task: str, folder: Path, script: str) -> int:
             typed.max_rounds,
             Text(script),
             agent=getattr(typed, "agent", ""),  # the demo has no choice of one
+            in_words=getattr(typed, "text_calls", False),
             autonomy=typed.autonomy,
             unanswered=typed.unanswered if typed.answer_minutes > 0 else "wait",
             answer_minutes=typed.answer_minutes,
