@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from app.assemble import assemble
 from core.domain.events import ContextCompacted, RequestSent, RunStarted, Text
@@ -83,7 +84,7 @@ class _Run:
                 self.began = now()
 
 
-async def _run(folder: Path, calls: list[dict[str, object]], window: int) -> _Run:
+async def _run(folder: Path, calls: list[Any], window: int) -> _Run:
     (folder / "notes.txt").write_text("".join(f"Line {n} of the notes.\n" for n in range(LONG + 900)))
     home = folder / "home"
     home.mkdir()
