@@ -7,6 +7,7 @@ from typing import Any
 
 from core.domain.clock import SECOND, now
 from core.domain.events import (
+    Attachment,
     Call,
     CommandEnded,
     Entry,
@@ -143,7 +144,19 @@ class Work:
         """What the model is sent now."""
         brief, talk = self.briefed(), self.talk
         role = f"agent:{brief.start.role}" if brief.start and brief.start.role else ""
-        return Request(talk.messages, talk.turn, role, tools=brief.tools, whole=self.whole, system=brief.system)
+        return Request(
+            talk.messages,
+            talk.turn,
+            role,
+            tools=brief.tools,
+            whole=self.whole,
+            contents=self.contents,
+            system=brief.system,
+        )
+
+    def contents(self, attachment: Attachment) -> bytes:
+        """What an image or a document holds."""
+        return self.reader.blob(attachment.blob)
 
     def cut(self) -> None:
         """End the reply that is being read."""
