@@ -150,7 +150,8 @@ class Runs:
                 await self._journal.append(session, words)
                 if now:
                     live.work.cut()
-                if not self.going(session):  # the run ended meanwhile, without having heard it
+                # The run ended meanwhile, without having heard it. One that was paused hears it when it goes on.
+                if not self.going(session) and self._row(session).status not in GOES_ON:
                     await self._begin(session, start_of(await self._talk(session)))
             else:
                 await self._begin(session, words, start_of(await self._talk(session)))

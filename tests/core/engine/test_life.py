@@ -8,13 +8,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from core.domain.events import Call, CallStarted, ContextCompacted, Entry, RunEnded
+from core.domain.events import Call, CallStarted, Entry, RunEnded
 from core.domain.ids import question_id
-from core.engine import compaction, conversation, loop
+from core.engine import loop
 from core.engine.acts import act
 from core.engine.conversation import Conversation
 from core.engine.runs import Runs
-from core.engine.weights import Weights
 from core.engine.work import Work
 from core.tools.ask import question
 from core.tools.catalogue import TOOLS, read_arguments
@@ -82,57 +81,12 @@ def _no_turns(runs: Runs, session: str) -> asyncio.Lock:
     return asyncio.Lock()
 
 
-def _splitting(messages: Any, seq: int, done: ContextCompacted) -> Any:
-    """Keeps a call without its result."""
-    after, origins = compaction.compacted(messages, seq, done)
-    kept = [place for place, message in enumerate(messages) if message.calls and place not in origins][:1]
-    return [messages[place] for place in kept] + after, kept + origins
-
-
-def _hoarding(messages: Any, seq: int, done: ContextCompacted) -> Any:
-    """A summary beside the older one."""
-    old = [place for place, message in enumerate(messages) if message.kind == compaction.SUMMARY]
-    after, origins = compaction.compacted(messages, seq, done)
-    add = [place for place in old if place not in origins and done.until]
-    return after[:1] + [messages[place] for place in add] + after[1:], origins[:1] + add + origins[1:]
-
-
-def _careless(messages: Any, seq: int, done: ContextCompacted) -> Any:
-    """Everything but the tail gives way, the task too."""
-    after, origins = compaction.compacted(messages, seq, done)
-    return (after[1:], origins[1:]) if done.until else (after, origins)
-
-
-def _forgetting(real: Callable[..., None]) -> Callable[..., None]:
-    def compact(talk: Conversation, done: ContextCompacted) -> None:
-        known = dict(talk.dropped)
-        real(talk, done)
-        talk.dropped = known
-
-    return compact
-
-
-def _unweighed(real: Callable[..., None]) -> Callable[..., None]:
-    def follow(scales: Weights, messages: Any, origins: Any) -> None:
-        each, filled = list(scales.each), dict(scales.filled)
-        real(scales, messages, origins)
-        if len(scales.each) == len(messages) and each:
-            scales.filled = filled
-
-    return follow
-
-
 MUTANTS: dict[str, tuple[Any, str, Any, str]] = {
     "acts before it says so": (loop, "perform", _act_first, "acted twice, or without a fact"),
     "runs a doubted call again by itself": (Runs, "doubted", _nothing, "acted again without a word"),
     "leaves crashed runs as they look": (Runs, "recover", _nothing, "a crash left a run that looks"),
     "owes results after an end": (Conversation, "hear", _deaf_to_ends(Conversation.hear), "before its results"),
     "takes two answers": (Runs, "__init__", _open_to_all(Runs.__init__), "an answer counted"),
-    "splits a call from its result": (conversation, "compacted", _splitting, "before its results"),
-    "keeps every summary": (conversation, "compacted", _hoarding, "there are two summaries"),
-    "gives up the task": (conversation, "compacted", _careless, "the task was lost"),
-    "forgets what it dropped": (Conversation, "_compact", _forgetting(Conversation._compact), "cannot be read back"),
-    "weighs what is gone": (Weights, "follow", _unweighed(Weights.follow), "does not add up"),
     "lets wishes overtake each other": (Runs, "_turn", _no_turns, "began twice or ended twice"),
 }
 
