@@ -138,11 +138,12 @@ class CallStarted:
 
 @dataclass(frozen=True, slots=True)
 class CallRefused:
-    """A call that was not run, and what the model is told instead of a result."""
+    """A call that was not run, and what the model is told instead of a result; `rule` is the id of one that denied."""
 
     call_id: str
     tool: str
     reason: Text
+    rule: str = ""
 
 
 @dataclass(frozen=True, slots=True)

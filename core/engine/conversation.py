@@ -1,17 +1,22 @@
 """Fold facts into what the model sees, and what is still owed to it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from core.domain.clock import SECOND
+from core.domain.consent import ConsentRequest
 from core.domain.events import (
     Call,
     CallRefused,
     CallStarted,
+    ConsentAsked,
+    ConsentGiven,
     Entry,
+    FileChanged,
     FilesRewound,
     LimitMet,
     LimitRaised,
+    ModeSet,
     Nudged,
     PersonSpoke,
     QuestionAnswered,
@@ -24,6 +29,7 @@ from core.domain.events import (
     RunInterrupted,
     RunResumed,
     RunStarted,
+    Tainted,
     Text,
     ToolReturned,
 )
@@ -32,6 +38,7 @@ from core.domain.question import Answer, spoken
 from core.engine.limits import FIELDS
 from core.engine.repeats import Repeats
 
+PERSONS = (QuestionAnswered, ConsentGiven, ModeSet, RunResumed, RunStarted, RunInterrupted)  # they took the time
 NOT_RUN = Text("[This call was not run: the run ended before it.]")
 
 
@@ -44,6 +51,8 @@ class Conversation:
         started: those of them that may have had an effect already, with what they act on.
         waiting: words of the person that the model has not been sent.
         questions: what was asked in this run: the answer, or None while it is open.
+        asked: requests of this run whether a call may happen, by id; `given` is the first word on each.
+        taint: strangers whose words the session has read, in order; `changed` files the agent has written in it.
         spent: what this run used of its limits; `allowed` what it may use, `noticed` the limits that were told of.
         repeats: equal results in a row.
         seq: the last entry that was heard; none is heard twice.
@@ -57,6 +66,10 @@ class Conversation:
     started: dict[str, str] = field(default_factory=dict)
     waiting: list[Message] = field(default_factory=list)
     questions: dict[str, Answer | None] = field(default_factory=dict)
+    asked: dict[str, ConsentRequest] = field(default_factory=dict)
+    given: dict[str, ConsentGiven] = field(default_factory=dict)
+    taint: dict[str, None] = field(default_factory=dict)
+    changed: set[str] = field(default_factory=set)
     spent: dict[str, float] = field(default_factory=dict)
     allowed: dict[str, float] = field(default_factory=dict)
     noticed: set[str] = field(default_factory=set)
@@ -109,6 +122,8 @@ class Conversation:
             case QuestionAnswered(question_id=question_id, call_id=name, answer=answer):
                 self.questions[question_id] = answer
                 self._settle(name, Text(spoken(answer)))
+            case ConsentAsked() | ConsentGiven() | ModeSet() | Tainted() | FileChanged():
+                self._hear_rights(entry.event)
             case LimitMet(limit=limit):
                 self.noticed.add(limit)
             case LimitRaised(limit=limit, allowed=allowed):
@@ -125,6 +140,20 @@ class Conversation:
             case _:
                 pass
 
+    def _hear_rights(self, event: ConsentAsked | ConsentGiven | ModeSet | Tainted | FileChanged) -> None:
+        """What decides whether a call may happen."""
+        match event:
+            case ConsentAsked(request=request):
+                self.asked[request.id] = request
+            case ConsentGiven(request_id=name):
+                self.given.setdefault(name, event)
+            case ModeSet(mode=mode):
+                self.start = replace(self.start, mode=mode) if self.start else None
+            case Tainted(source=source):
+                self.taint[source] = None
+            case FileChanged(path=path):
+                self.changed.add(path)
+
     def doubted(self) -> dict[str, str]:
         """The calls that started and did not return: id → what a person sees of them."""
         return {call: self.started[call] for call in self.pending if call in self.started}
@@ -134,6 +163,7 @@ class Conversation:
         self.rounds = self.turn = 0
         self.done = False
         self.questions = {}
+        self.asked, self.given = {}, {}
         self.spent = {}
         self.noticed = set()
         self.repeats = Repeats()
@@ -142,7 +172,7 @@ class Conversation:
     def _count(self, entry: Entry) -> None:
         """What the run used. The time a person took is the person's, and so is the time Journeyman was closed."""
         event = entry.event
-        if not isinstance(event, QuestionAnswered | RunResumed | RunStarted | RunInterrupted):
+        if not isinstance(event, PERSONS):
             self.spent["minutes"] = self.spent.get("minutes", 0.0) + max(0, entry.at - self.at) / (60 * SECOND)
         self.at = entry.at
         if isinstance(event, Replied):
