@@ -3,7 +3,8 @@
 Kinds are for ever: a new field has a default, a name is never used again.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from core.domain.consent import DEFAULT_MODE, ConsentRequest, Mode, Scope
@@ -93,8 +94,44 @@ class PersonSpoke:
 
 @dataclass(frozen=True, slots=True)
 class RequestSent:
+    """Durable before the request leaves.
+
+    `tier` and `why` say why this model. `tokens` are the parts of the request, about, by category (`results:read` are
+    results of the tool read), `window` the most that the model takes; 0 is unknown. With a `role` it is no reply to
+    the person that is asked for, but other work: `summary` is one.
+    """
+
     model: str
     round: int
+    tier: str = ""
+    why: str = ""
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    window: int = 0
+    role: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextCompacted:
+    """Older parts of what the model is sent gave way to less. The journal keeps them, and they can be read back.
+
+    `before` and `after` are tokens. Results of the calls `folded` are heads from here on. Of what the entries up to
+    `until` said only `kept` stays, word for word, and `summary` stands for the rest; `until` 0: nothing was dropped.
+    `first` is the first entry that was, `dropped` counts the messages. `model` wrote the summary and used `usage`;
+    where it could not, for `trouble`, the summary is a list that Journeyman made.
+    """
+
+    why: str
+    before: int
+    after: int
+    folded: tuple[str, ...] = ()
+    first: int = 0
+    until: int = 0
+    kept: tuple[int, ...] = ()
+    dropped: int = 0
+    summary: Text = Text()
+    model: str = ""
+    usage: Usage = Usage()
+    trouble: Trouble | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +383,7 @@ RunEvent = (
     | RunStarted
     | PersonSpoke
     | RequestSent
+    | ContextCompacted
     | Replied
     | ReplyCut
     | Retried

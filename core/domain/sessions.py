@@ -6,6 +6,7 @@ from typing import Any
 from core.domain.events import (
     ConsentAsked,
     ConsentGiven,
+    ContextCompacted,
     Entry,
     ModeSet,
     QuestionAnswered,
@@ -24,7 +25,9 @@ from core.domain.events import (
 from core.domain.steps import Outline, Step, line
 
 ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed": "failed"}
-NO_WORK = frozenset({"run", "person", "fork", "verdict"})  # rows that say nothing about what is being done
+NO_WORK = frozenset(
+    {"run", "person", "fork", "verdict", "compaction"}
+)  # rows that say nothing about what is being done
 UNJUDGED = {"verdict": "", "checked": ""}
 
 
@@ -87,9 +90,9 @@ def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
             return begun | UNJUDGED
         case ModeSet(mode=mode):
             return {"mode": mode}
-        case RequestSent(round=number):
+        case RequestSent(round=number, role=""):
             return {"rounds": number}
-        case Replied(usage=usage):
+        case Replied(usage=usage) | ContextCompacted(usage=usage):
             return {"tokens": row.tokens + usage.input + usage.output}
         case QuestionAsked() | ConsentAsked():
             return {"status": "waiting", "waiting": row.waiting + 1}
