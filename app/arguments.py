@@ -4,6 +4,7 @@ import argparse
 from typing import NoReturn
 
 from app import __version__
+from core.domain.consent import DEFAULT_MODE, MODE_WORDS, MODES, Mode
 
 
 class UsageError(Exception):
@@ -38,6 +39,15 @@ def _json(command: argparse.ArgumentParser, text: str = "print one JSON object a
     command.add_argument("--json", action="store_true", help=text)
 
 
+def _mode(command: argparse.ArgumentParser, usual: Mode) -> None:
+    words = "; ".join(f"{mode}: {words}" for mode, words in MODE_WORDS.items())
+    command.add_argument("--mode", choices=MODES, default=usual, help=f"what a person is asked about (else {usual}). {words}")
+    command.add_argument(
+        "--allow", action="append", default=[], metavar="TOOL[:PATTERN]",
+        help="allow this run a tool, or what a pattern of it means: --allow write --allow 'run:pytest *'",
+    )  # fmt: skip
+
+
 def _run(commands: "argparse._SubParsersAction[_Parser]") -> None:
     run = _add(commands, "run", "Begin a session with a task and follow it to its end.")
     run.add_argument("task", metavar="TASK")
@@ -45,9 +55,10 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> None:
     run.add_argument("--script", metavar="FILE", help="play this script instead of a model")
     demo = _add(commands, "demo", "Play the built-in demo in a sample folder. No network, no key.")
     for command in (run, demo):
+        _mode(command, DEFAULT_MODE if command is run else "trust")
         command.add_argument("--max-rounds", type=_count, default=60, metavar="N", help="0 means no limit (else 60)")
         command.add_argument("--answer", action="append", default=[], metavar="TEXT", help="answers, in order")
-        command.add_argument("--no-questions", action="store_true", help="every question is declined")
+        command.add_argument("--no-questions", action="store_true", help="every question and every request is declined")
         _json(command)
     resume = _add(commands, "resume", "Let an interrupted or waiting run go on.")
     resume.add_argument("session", metavar="SESSION")
@@ -56,18 +67,22 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> None:
     settle.add_argument("--skip", dest="settle", action="store_const", const="skip", help="go on without it")
     settle.add_argument("--end", dest="settle", action="store_const", const="end", help="end the run")
     resume.set_defaults(settle="")
+    resume.add_argument("--mode", choices=MODES, default="", help="from now on; what waits is decided by it too")
     resume.add_argument("--answer", action="append", default=[], metavar="TEXT", help="answers, in order")
-    resume.add_argument("--no-questions", action="store_true", help="every question is declined")
+    resume.add_argument("--no-questions", action="store_true", help="every question and every request is declined")
     _json(resume)
 
 
 def _answering(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    answer = _add(commands, "answer", "Answer a question.")
-    answer.add_argument("question", metavar="QUESTION")
-    answer.add_argument("text", metavar="TEXT", nargs="?", default="")
+    answer = _add(commands, "answer", "Answer a question, or say whether a call may happen.")
+    answer.add_argument("question", metavar="ID", help="of a question or of a request, as `questions` shows it")
+    answer.add_argument("text", metavar="TEXT", nargs="?", default="", help="an answer in words")
     answer.add_argument("--option", type=int, metavar="N", default=0, help="the option with this number, from 1")
-    answer.add_argument("--decline", action="store_true", help="say that you will not answer")
-    questions = _add(commands, "questions", "List the open questions.")
+    answer.add_argument(
+        "--decline", nargs="?", const="", metavar="TEXT", help="do not answer; refuse a call, with a reason for the agent"
+    )
+    answer.add_argument("--alike", action="store_true", help="the same for requests like it that wait in the session")
+    questions = _add(commands, "questions", "List the open questions, and the calls that wait for a word.")
     _json(questions)
     stop = _add(commands, "stop", "Stop a run.")
     stop.add_argument("session", metavar="SESSION")
@@ -107,7 +122,7 @@ def _history(commands: "argparse._SubParsersAction[_Parser]") -> None:
     fork.add_argument("--model", metavar="NAME", default="", help="with --again: by this model")
     fork.add_argument("--script", metavar="FILE", help="with --again: by this script")
     fork.add_argument("--answer", action="append", default=[], metavar="TEXT", help="answers, in order")
-    fork.add_argument("--no-questions", action="store_true", help="every question is declined")
+    fork.add_argument("--no-questions", action="store_true", help="every question and every request is declined")
     _json(fork)
 
     _replay(commands)

@@ -35,6 +35,8 @@ async def resume(context: Context) -> int:
     session = session_named(engine, typed.session)
     follower = Follower(context)
     try:
+        if typed.mode:
+            await engine.set_mode(session, typed.mode)
         await engine.resume(session, typed.settle)
         if typed.settle == "end":
             return STOPPED
@@ -47,7 +49,13 @@ async def resume(context: Context) -> int:
 async def _begin(context: Context, task: str, folder: Path, script: str) -> int:
     follower = Follower(context)
     try:
-        began = RunStarted(SCRIPTED, context.typed.max_rounds, Text(script))
+        began = RunStarted(
+            SCRIPTED,
+            context.typed.max_rounds,
+            Text(script),
+            mode=context.typed.mode,
+            allow=tuple(context.typed.allow),
+        )
         session = await context.engine.start(task, folder, began)
         if not context.typed.json:
             context.out.write(f"Session {session} in {context.engine.session(session).folder}")

@@ -34,9 +34,11 @@ from core.domain.events import (
     ToolReturned,
 )
 from core.domain.messages import Message
+from core.domain.provenance import Source
 from core.domain.question import Answer, spoken
 from core.engine.limits import FIELDS
 from core.engine.repeats import Repeats
+from core.engine.strangers import source_of
 
 PERSONS = (QuestionAnswered, ConsentGiven, ModeSet, RunResumed, RunStarted, RunInterrupted)  # they took the time
 NOT_RUN = Text("[This call was not run: the run ended before it.]")
@@ -53,6 +55,7 @@ class Conversation:
         questions: what was asked in this run: the answer, or None while it is open.
         asked: requests of this run whether a call may happen, by id; `given` is the first word on each.
         taint: strangers whose words the session has read, in order; `changed` files the agent has written in it.
+        sources: where the results came from that others wrote.
         spent: what this run used of its limits; `allowed` what it may use, `noticed` the limits that were told of.
         repeats: equal results in a row.
         seq: the last entry that was heard; none is heard twice.
@@ -70,6 +73,7 @@ class Conversation:
     given: dict[str, ConsentGiven] = field(default_factory=dict)
     taint: dict[str, None] = field(default_factory=dict)
     changed: set[str] = field(default_factory=set)
+    sources: dict[Text, Source] = field(default_factory=dict)
     spent: dict[str, float] = field(default_factory=dict)
     allowed: dict[str, float] = field(default_factory=dict)
     noticed: set[str] = field(default_factory=set)
@@ -113,6 +117,7 @@ class Conversation:
                 self.started[name] = what
             case ToolReturned(call_id=name, output=output, failed=failed):
                 self.repeats.result(name, output.blob or output.head, failed)
+                self._note_source(name, output)
                 self._settle(name, output, failed)
             case CallRefused(call_id=name, reason=reason):
                 self.repeats.result(name, reason.head, True)
@@ -178,6 +183,11 @@ class Conversation:
         if isinstance(event, Replied):
             self.spent["rounds"] = self.spent.get("rounds", 0.0) + 1
             self.spent["tokens"] = self.spent.get("tokens", 0.0) + event.usage.input + event.usage.output
+
+    def _note_source(self, call: str, output: Text) -> None:
+        if call in self.pending and call in self.started:
+            if source := source_of(self.pending[call].tool, self.started[call]):
+                self.sources[output] = source
 
     def _settle(self, call: str, output: Text, failed: bool = False) -> None:
         """A call has its one result."""

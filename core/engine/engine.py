@@ -17,6 +17,7 @@ from core.engine.history import History
 from core.engine.past import Past
 from core.engine.runs import Runs, Settle
 from core.settings.file import SettingsFile
+from core.engine.trust import FolderTrust, look, refuse_unfit, trust
 from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact
 from core.store.journal import Forget, Journal, Listener
 from core.store.opening import Opened
@@ -62,6 +63,7 @@ class Engine:
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
         place = workspace(folder)
+        refuse_unfit(place, self._opened.path.parent)
         return await self._runs.open(SessionOpened("", str(place), line(task)), task, began)
 
     async def say(self, session: str, text: str, *, now: bool = False) -> None:
@@ -108,6 +110,14 @@ class Engine:
     def rules(self) -> Book:
         """The rules that hold, or why they cannot be read."""
         return self._book.read()
+
+    async def folder_trust(self, folder: Path) -> FolderTrust:
+        """Whether the person trusts the folder, and what it brings along."""
+        return await asyncio.to_thread(look, self._book.read(), workspace(folder))
+
+    async def trust(self, folder: Path) -> None:
+        """From now on what the folder brings along is obeyed, and its files taint no run. `revoke` takes it back."""
+        await trust(self._book, str(workspace(folder)))
 
     async def revoke(self, rule: str) -> str:
         """Take a rule back; what it said."""

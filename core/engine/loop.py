@@ -19,7 +19,9 @@ from core.domain.events import (
 from core.domain.ids import call_id, question_id
 from core.domain.problems import Problem
 from core.engine.drafts import Draft
+from core.engine.permission import permission
 from core.engine.guards import check_limits, check_repeats
+from core.engine.strangers import tainted
 from core.engine.work import Work
 from core.models.model import Asked, Fault, Request
 from core.models.retry import wait_s
@@ -91,7 +93,7 @@ async def stream(run: Work) -> None:
     calls: list[Asked] = []
     usage, stop, carry = Usage(), "", ""
     try:
-        async for delta in run.model.stream(Request(run.talk.messages, run.talk.turn, whole=run.whole)):
+        async for delta in run.model.stream(Request(run.talk.messages, run.talk.turn, whole=run.told)):
             text.append(delta.text)
             reasoning.append(delta.reasoning)
             calls += delta.calls
@@ -123,12 +125,22 @@ async def perform(run: Work, call: Call) -> None:
         return
     tool = TOOLS[call.tool]
     try:
-        await run.record(CallStarted(call.id, tool.name, tool.kind, tool.object(parameters)))
-        events, blobs = await run.act(tool, call.id, parameters, run.workspace, run.seen)
+        permitted = await permission(run, tool, call, parameters)
+    except Problem as problem:  # it names what cannot be looked at
+        permitted = CallRefused(call.id, tool.name, Text(str(problem)))
+    if isinstance(permitted, CallRefused):
+        await run.record(permitted)
+        return
+    try:
+        started = CallStarted(call.id, tool.name, tool.kind, tool.object(parameters))
+        await run.record(*permitted.facts, started)
+        place = run.place.acting(call.id, permitted.word)
+        events, blobs = await run.act(tool, call.id, parameters, place, run.seen)
     except asyncio.CancelledError:
         await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
         raise
-    await run.record(*events, blobs=blobs)
+    facts = tainted(run.talk.taint, tool, call.id, started.object, events, trusted=run.trusted)
+    await run.record(*facts, blobs=blobs)
 
 
 def _only_reads(call: Call) -> bool:

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from core.domain.consent import Verdict
 from core.domain.events import Entry, QuestionAnswered, QuestionAsked, RunEvent, Text
 from core.domain.messages import Message
 from core.domain.question import Answer, Question
 from core.engine.acts import act
 from core.engine.conversation import Conversation
 from core.engine.drafts import Drafts
+from core.engine.strangers import as_data, boundary
 from core.models.model import Model
 from core.store.journal import Journal
 from core.store.reader import Reader
@@ -19,6 +21,8 @@ from core.store.told import Told
 from core.tools.tool import Tool
 
 Act = Callable[[Tool, str, Any, Path, dict[str, str]], Awaitable[tuple[list[RunEvent], dict[str, bytes]]]]
+
+Judge = Callable[["Work", Tool, str, Any], Awaitable[Verdict | None]]
 
 
 @dataclass(slots=True)
@@ -29,6 +33,9 @@ class Work:
         seen: files the run has read, with the digests of their contents: what was not read is not edited.
         pausing: the person wants it to pause at the next boundary.
         reading: set while a reply is being read; words sent now cut it.
+        judge: says whether a call may happen; a replay gives the verdict of then.
+        trusted: the person trusts the folder.
+        claimed: questions and requests that somebody is about to answer.
         act, sleep: how a tool acts and how a retry waits; a replay does neither.
     """
 
@@ -40,6 +47,9 @@ class Work:
     journal: Journal
     reader: Reader
     drafts: Drafts
+    judge: "Judge"
+    trusted: bool = True
+    claimed: set[str] = field(default_factory=set)
     attended: bool = False
     seen: dict[str, str] = field(default_factory=dict)
     pausing: bool = False
@@ -59,6 +69,11 @@ class Work:
     def whole(self, text: Text) -> str:
         """A text in full."""
         return self.reader.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
+
+    def told(self, text: Text) -> str:
+        """A text as a model reads it: what others wrote is marked as data, and keys in it are left out."""
+        source = self.talk.sources.get(text)
+        return self.whole(text) if source is None else as_data(self.whole(text), source, boundary(self.session))
 
     def said(self) -> str:
         """The last words of the agent."""

@@ -12,6 +12,7 @@ from core.models.model import ToolSpec
 from core.tools.ask import AskUser
 from core.tools.decide import DECIDE
 from core.tools.edit import EDIT
+from core.tools.fetch import FETCH
 from core.tools.find import FIND
 from core.tools.patch import PATCH
 from core.tools.read import READ
@@ -24,7 +25,7 @@ from core.tools.tool import Tool
 from core.tools.write import WRITE
 
 TOOLS: Mapping[str, Tool] = MappingProxyType(
-    {tool.name: tool for tool in (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, TODO, DECIDE, REPORT)}
+    {tool.name: tool for tool in (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, FETCH, TODO, DECIDE, REPORT)}
 )
 ASK = "ask_user"
 ASK_DESCRIPTION = (

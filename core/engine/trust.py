@@ -1,0 +1,49 @@
+"""Which folders a person trusts: only in those is what a folder brings along obeyed, and its files believed."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.domain.clock import now
+from core.domain.problems import Problem
+from core.domain.rules import made_rule
+from core.store.rule_book import Book, RuleBook, new_rule_id
+
+TOOL = "folder"  # stands in the rule book, so that it is listed and revoked like every other word of a person
+BROUGHT = (
+    "AGENTS.md", "CLAUDE.md", ".agents/skills/*/SKILL.md", ".claude/skills/*/SKILL.md", ".mcp.json", ".journeyman/*",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class FolderTrust:
+    """Of one folder. `brought` is what it has that an agent would obey, by its paths."""
+
+    folder: str
+    trusted: bool
+    brought: tuple[str, ...] = ()
+
+
+def trusts(book: Book, folder: str) -> bool:
+    """Has the person said so? Where the rules cannot be read nobody has."""
+    return any(rule.tool == TOOL and rule.where == folder for rule in book.rules or ())
+
+
+def look(book: Book, folder: Path) -> FolderTrust:
+    """What a person is told before they decide."""
+    found = sorted(str(path.relative_to(folder)) for pattern in BROUGHT for path in folder.glob(pattern))
+    return FolderTrust(str(folder), trusts(book, str(folder)), tuple(found))
+
+
+async def trust(book: RuleBook, folder: str) -> None:
+    """Keep that the person trusts the folder."""
+    if not trusts(book.read(), folder):
+        await book.add([made_rule(new_rule_id(), "allow", TOOL, "none", "", scope="folder", where=folder, made=now())])
+
+
+def refuse_unfit(folder: Path, data: Path) -> None:
+    """No agent works in a whole home, a whole disk, or our own data."""
+    real = folder.resolve()
+    if real in (Path.home().resolve(), Path(real.anchor), data.resolve()):
+        names = {Path(real.anchor): "the whole disk", data.resolve(): "the data of Journeyman"}
+        what = f"An agent cannot work in {real}."
+        raise Problem(what, f"It is {names.get(real, 'your whole home')}.", "Choose a folder in it, or make one.")
