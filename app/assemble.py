@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from core.domain.problems import Trouble
 from core.engine.drafts import Drafts
 from core.engine.engine import Engine
+from core.engine.prompt import briefed
 from core.engine.runs import Runs
 from core.settings.file import SettingsFile
 from core.store.journal import Journal
@@ -46,7 +48,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
     reader = Reader(opened.path, frozen=opened.frozen)
     journal = Journal(opened.database, reader)
     drafts = Drafts()
-    runs = Runs(journal, reader, drafts, report)
+    runs = Runs(journal, reader, drafts, report, partial(briefed, home=folder))
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
     engine = Engine(opened, journal, reader, runs, drafts, settings, book)
     if opened.database:

@@ -49,12 +49,14 @@ async def resume(context: Context) -> int:
 async def _begin(context: Context, task: str, folder: Path, script: str) -> int:
     follower = Follower(context)
     try:
+        typed = context.typed
         began = RunStarted(
             SCRIPTED,
-            context.typed.max_rounds,
+            typed.max_rounds,
             Text(script),
-            mode=context.typed.mode,
-            allow=tuple(context.typed.allow),
+            agent=getattr(typed, "agent", ""),  # the demo has no choice of one
+            mode=typed.mode,
+            allow=tuple(typed.allow),
         )
         session = await context.engine.start(task, folder, began)
         if not context.typed.json:

@@ -23,7 +23,7 @@ from core.engine.permission import permission
 from core.engine.guards import check_limits, check_repeats
 from core.engine.strangers import tainted
 from core.engine.work import Work
-from core.models.model import Asked, Fault, Request
+from core.models.model import Asked, Fault
 from core.models.retry import wait_s
 from core.tools.ask import question
 from core.tools.catalogue import ASK, TOOLS, read_arguments
@@ -93,7 +93,7 @@ async def stream(run: Work) -> None:
     calls: list[Asked] = []
     usage, stop, carry = Usage(), "", ""
     try:
-        async for delta in run.model.stream(Request(run.talk.messages, run.talk.turn, whole=run.told)):
+        async for delta in run.model.stream(run.request()):
             text.append(delta.text)
             reasoning.append(delta.reasoning)
             calls += delta.calls
@@ -116,7 +116,7 @@ async def stream(run: Work) -> None:
 async def perform(run: Work, call: Call) -> None:
     """Give a call its result: by asking, by acting, or by saying why not."""
     try:
-        parameters = read_arguments(call.tool, run.whole(call.arguments))
+        parameters = read_arguments(call.tool, run.whole(call.arguments), run.tools)
     except Problem as problem:
         await run.record(CallRefused(call.id, call.tool, Text(str(problem))))
         return

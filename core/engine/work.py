@@ -7,22 +7,32 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.consent import Verdict
-from core.domain.events import Entry, QuestionAnswered, QuestionAsked, RunEvent, Text
+from core.domain.events import Entry, QuestionAnswered, QuestionAsked, RunEvent, RunStarted, Text
 from core.domain.messages import Message
 from core.domain.question import Answer, Question
 from core.engine.acts import act
 from core.engine.conversation import Conversation
 from core.engine.drafts import Drafts
 from core.engine.strangers import as_data, boundary
-from core.models.model import Model
+from core.models.model import Model, Request, ToolSpec
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
+from core.tools.catalogue import specs
 from core.tools.tool import Tool
 
 Act = Callable[[Tool, str, Any, Path, dict[str, str]], Awaitable[tuple[list[RunEvent], dict[str, bytes]]]]
 
 Judge = Callable[["Work", Tool, str, Any], Awaitable[Verdict | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What every request of a run begins with."""
+
+    start: RunStarted | None = None
+    system: str = ""
+    tools: tuple[ToolSpec, ...] = ()
 
 
 @dataclass(slots=True)
@@ -36,6 +46,7 @@ class Work:
         judge: says whether a call may happen; a replay gives the verdict of then.
         trusted: the person trusts the folder.
         claimed: questions and requests that somebody is about to answer.
+        brief: what the model is told of itself, and the tools it has; made anew for each start.
         act, sleep: how a tool acts and how a retry waits; a replay does neither.
     """
 
@@ -54,8 +65,22 @@ class Work:
     seen: dict[str, str] = field(default_factory=dict)
     pausing: bool = False
     reading: asyncio.Timeout | None = None
+    brief: Brief = Brief()
     act: Act = act
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the tools that the run may call; none is all."""
+        return self.talk.start.tools if self.talk.start else ()
+
+    def request(self) -> Request:
+        """What the model is sent now."""
+        start = self.talk.start
+        if start and start is not self.brief.start:
+            self.brief = Brief(start, self.whole(start.system), specs(start.tools))
+        brief, talk = self.brief, self.talk
+        return Request(talk.messages, talk.turn, tools=brief.tools, whole=self.whole, system=brief.system)
 
     def cut(self) -> None:
         """End the reply that is being read."""
