@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from core.domain.problems import Trouble
-from core.engine.drafts import Drafts
+from core.engine.drafts import Draft, Drafts
 from core.engine.engine import Engine
 from core.engine.prompt import briefed
 from core.engine.runs import Runs
@@ -15,6 +15,7 @@ from core.store.journal import Journal
 from core.store.opening import Opened, open_data
 from core.store.reader import Reader
 from core.store.rule_book import RuleBook
+from core.tools.place import Place, open_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,15 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
     reader = Reader(opened.path, frozen=opened.frozen)
     journal = Journal(opened.database, reader)
     drafts = Drafts()
-    runs = Runs(journal, reader, drafts, report, partial(briefed, home=folder))
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
+
+    def place(work: Path, session: str) -> Place:
+        def hear(call: str, printed: bytes) -> None:
+            drafts.tell(Draft(session, call=call, output=printed))
+
+        return open_place(work, folder, hear)
+
+    runs = Runs(journal, reader, drafts, report, place, partial(briefed, home=folder), book)
     engine = Engine(opened, journal, reader, runs, drafts, settings, book)
     if opened.database:
         await runs.recover()

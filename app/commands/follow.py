@@ -13,7 +13,6 @@ from core.domain.steps import OPEN, Step, verb
 from core.engine.engine import Engine
 from core.store.told import Told
 
-
 NOBODY = "Nobody is there to be asked."
 
 

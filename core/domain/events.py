@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from core.domain.consent import DEFAULT_MODE, ConsentRequest, Mode, Scope
+from core.domain.consent import DEFAULT_MODE, ConsentRequest, Level, Mode, Scope
 from core.domain.decision import Choice
 from core.domain.problems import Trouble
 from core.domain.question import Answer, Question
@@ -310,6 +310,19 @@ class Tainted:
 
 
 @dataclass(frozen=True, slots=True)
+class SandboxProven:
+    """How well the commands of this run are confined, found out before its first one.
+
+    `open` are the ways out that a test of the walls found, and commands are off then; `known` are open by design.
+    """
+
+    sandbox: str
+    level: Level
+    open: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class LimitMet:
     """A limit is near (`share` 80) or reached (100)."""
 
@@ -420,6 +433,7 @@ RunEvent = (
     | DecisionMade
     | ProblemReported
     | Tainted
+    | SandboxProven
     | LimitMet
     | LimitRaised
     | Nudged

@@ -38,6 +38,7 @@ from core.domain.events import (
     RunPaused,
     RunResumed,
     RunStarted,
+    SandboxProven,
     SessionForked,
     SessionOpened,
     Tainted,
@@ -162,7 +163,9 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
         case SessionOpened() | CallAllowed() | DecisionMade() | ProblemReported():
             pass  # said by the list, or by the row of their call
-        case LimitMet() | LimitRaised() | Nudged() | ModeSet():
+        case SandboxProven(level="verified", open=()):
+            pass  # as it should be
+        case LimitMet() | LimitRaised() | Nudged() | ModeSet() | SandboxProven():
             changed.add("notice", "done", object=line(_notice(entry.event)))
         case RunPaused(why=why):
             changed.close("request", "stopped")
@@ -205,7 +208,7 @@ def _guide(guide: Guide) -> str:
     return guide.name if guide.told >= guide.size else f"{guide.name}: the first {guide.told:,} of {guide.size:,} signs"
 
 
-def _notice(event: LimitMet | LimitRaised | Nudged | ModeSet) -> str:
+def _notice(event: LimitMet | LimitRaised | Nudged | ModeSet | SandboxProven) -> str:
     match event:
         case LimitMet(limit=limit, used=used, allowed=allowed):
             return f"{used:g} of {allowed:g} {limit}"
@@ -215,6 +218,12 @@ def _notice(event: LimitMet | LimitRaised | Nudged | ModeSet) -> str:
             return why
         case ModeSet(mode=mode):
             return f"Mode: {MODE_WORDS[mode]}"
+        case SandboxProven(open=found) if found:
+            return f"commands are off: the test of the sandbox got out ({', '.join(found)})"
+        case SandboxProven(sandbox=name, level="none"):
+            return "this machine offers no sandbox: a command runs only when you allow it"
+        case SandboxProven(sandbox=name):
+            return f"commands are confined by {name} only: protected files of the folder are open to them"
 
 
 def _look_back(event: SessionForked | FilesRewound | VerdictGiven, changed: "_Pen") -> None:

@@ -17,8 +17,8 @@ from core.engine.history import History
 from core.engine.past import Past
 from core.engine.profiles import Profile, profiles
 from core.engine.runs import Runs, Settle
-from core.settings.file import SettingsFile
 from core.engine.trust import FolderTrust, look, refuse_unfit, trust
+from core.settings.file import SettingsFile
 from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact
 from core.store.journal import Forget, Journal, Listener
 from core.store.opening import Opened

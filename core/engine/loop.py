@@ -19,8 +19,8 @@ from core.domain.events import (
 from core.domain.ids import call_id, question_id
 from core.domain.problems import Problem
 from core.engine.drafts import Draft
-from core.engine.permission import permission
 from core.engine.guards import check_limits, check_repeats
+from core.engine.permission import permission
 from core.engine.strangers import tainted
 from core.engine.work import Work
 from core.models.model import Asked, Fault
@@ -133,7 +133,7 @@ async def perform(run: Work, call: Call) -> None:
         return
     try:
         started = CallStarted(call.id, tool.name, tool.kind, tool.object(parameters))
-        await run.record(*permitted.facts, started)
+        await run.record(*await run.walls(tool), *permitted.facts, started)
         place = run.place.acting(call.id, permitted.word)
         events, blobs = await run.act(tool, call.id, parameters, place, run.seen)
     except asyncio.CancelledError:

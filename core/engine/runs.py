@@ -1,11 +1,12 @@
 """Start, stop, answer and resume runs. Owns their tasks; what they did is in the journal."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 from core.domain.events import (
@@ -27,12 +28,17 @@ from core.domain.question import Answer
 from core.domain.sessions import SessionRow
 from core.engine.conversation import Conversation
 from core.engine.drafts import Drafts
+from core.engine.grants import read_grants
+from core.engine.judging import judged
 from core.engine.loop import work
+from core.engine.trust import trusts
 from core.engine.work import Work
 from core.models.catalogue import model_for
 from core.store.journal import Journal
 from core.store.reader import Reader
+from core.store.rule_book import RuleBook
 from core.store.told import Told
+from core.tools.place import Place
 
 Settle = Literal["", "again", "skip", "end"]  # what to do with calls that may have run
 GOES_ON = frozenset({"running", "waiting", "interrupted", "paused"})
@@ -55,7 +61,9 @@ class Runs:
 
     Attributes:
         report: called with an exception that is a bug of ours.
+        place: opens the place a run works in, by its folder and its session.
         brief: says in the start of a run what its model is told.
+        book: the rules that calls are judged by.
         claimed: questions and requests that somebody is about to answer, so that each is answered once.
     """
 
@@ -65,13 +73,17 @@ class Runs:
         reader: Reader,
         drafts: Drafts,
         report: Callable[[BaseException], None],
+        place: Callable[[Path, str], Place],
         brief: Callable[[RunStarted, Path], Awaitable[RunStarted]],
+        book: RuleBook,
     ) -> None:
         self._journal = journal
         self._reader = reader
         self._drafts = drafts
         self._report = report
+        self._place = place
         self._brief = brief
+        self._book = book
         self._live: dict[str, _Live] = {}
         self.claimed: set[str] = set()
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -94,8 +106,8 @@ class Runs:
         began = await self._brief(began, Path(opened.workspace))
         async with self._turn(name):
             self._refuse_closing()
-            await self._journal.append(name, replace(opened, session_id=name), PersonSpoke(Text(task)), began)
-            await self._go(name)
+            facts = (replace(opened, session_id=name), PersonSpoke(Text(task)), began)
+            await self._go(name, opened.workspace, *facts)
         return name
 
     async def start(self, session: str, task: str, began: RunStarted) -> None:
@@ -119,6 +131,7 @@ class Runs:
     def check(self, began: RunStarted) -> None:
         """What is wrong with a model or its script is said before anything is written."""
         model_for(began.model, self._whole(began.script))
+        read_grants(began.allow, "the first")
 
     async def say(self, session: str, text: str, *, now: bool = False) -> None:
         """A message: heard after this round where a run is going, else the start of the next run.
@@ -196,10 +209,10 @@ class Runs:
                 events += [ToolReturned(call, SKIPPED, failed=True) for call in doubted]
             if settle == "end":
                 events.append(RunEnded("stopped", "ended by you"))
-            if events:
-                await self._journal.append(session, *events)
             if settle != "end":
-                await self._go(session)
+                await self._go(session, row.folder, *events)
+            else:
+                await self._journal.append(session, *events)
 
     async def doubted(self, session: str) -> dict[str, str]:
         """The calls that started and did not return: id → what a person sees of them."""
@@ -230,26 +243,37 @@ class Runs:
         self._forget()
 
     async def _begin(self, session: str, *facts: RunEvent) -> None:
-        self._refuse_going(self._row(session))
-        self._refuse_closing()
-        await self._journal.append(session, *[await self._briefed(session, fact) for fact in facts])
-        await self._go(session)
-
-    async def _briefed(self, session: str, fact: RunEvent) -> RunEvent:
-        """Every start says what its model is told."""
-        return await self._brief(fact, Path(self._row(session).folder)) if isinstance(fact, RunStarted) else fact
-
-    async def _go(self, session: str) -> None:
         row = self._row(session)
+        self._refuse_going(row)
+        self._refuse_closing()
+        await self._go(session, row.folder, *[await self._briefed(row, fact) for fact in facts])
+
+    async def _briefed(self, row: SessionRow, fact: RunEvent) -> RunEvent:
+        """Every start says what its model is told."""
+        return await self._brief(fact, Path(row.folder)) if isinstance(fact, RunStarted) else fact
+
+    async def _go(self, session: str, folder: str, *facts: RunEvent) -> None:
+        """Let a run go with these facts. Its place comes first: where there is none, nothing is written."""
+        place = self._place(Path(folder), session)
+        try:
+            if facts:
+                await self._journal.append(session, *facts)
+            work = await self._work_of(session, place)
+        except BaseException:
+            await place.close()
+            raise
+        self._live[session] = _Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
+
+    async def _work_of(self, session: str, place: Place) -> Work:
         talk = await self._talk(session)
         started = _start_of(talk)
         model = model_for(started.model, self._whole(started.script))
         # What became a fact meanwhile. So few entries are read without a pause, so from here on `_hear` misses none.
         async for entry in self._journal.read(session, talk.seq):
             talk.hear(entry)
-        work = Work(
+        return Work(
             session=session,
-            workspace=Path(row.folder),
+            place=place,
             model_name=started.model,
             model=model,
             attended=started.attended,
@@ -257,8 +281,10 @@ class Runs:
             journal=self._journal,
             reader=self._reader,
             drafts=self._drafts,
+            judge=partial(judged, self._book),
+            claimed=self.claimed,
+            trusted=trusts(self._book.now(), str(place.folder)),
         )
-        self._live[session] = _Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
 
     async def _work(self, run: Work) -> None:
         """The end of a run is a fact, whatever it was. Words that came too late for it begin the next."""
@@ -267,17 +293,20 @@ class Runs:
         try:
             while True:
                 last = await self._last_word(live, begun)
+                await _surely(run.place.close())  # what it left running ends before it does
                 if last is None:
                     return
-                await self._write_down(run.session, last)
+                await _surely(self._journal.append(run.session, last))
                 heard_all = not run.talk.waiting or getattr(last, "status", "") != "completed"
                 if heard_all or live.stopping or self._closing:
                     return
-                begun = (await self._brief(_start_of(run.talk), run.workspace),)
+                run.place = self._place(run.place.folder, run.session)
+                begun = (await self._brief(_start_of(run.talk), run.place.folder),)
         except Problem as problem:  # the journal itself fails: told, and found as interrupted at the next start
             self._report(problem)
         finally:
             self._live.pop(run.session, None)
+            await _surely(run.place.close())
 
     async def _last_word(self, live: "_Live", begun: tuple[RunEvent, ...]) -> LastWord | None:
         """Work a run to its end; None where it waits for a person and needs no last word."""
@@ -298,14 +327,6 @@ class Runs:
             self._report(error)
             trouble = Trouble("Journeyman made a mistake.", f"{type(error).__name__}: {error}")
             return RunEnded("failed", trouble.what, trouble)
-
-    async def _write_down(self, session: str, last: RunEvent) -> None:
-        """Durable before the run is gone: a stop that comes now waits for it."""
-        writing = asyncio.create_task(self._journal.append(session, last), name=f"end of {session}")
-        while not writing.done():
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait({writing})
-        writing.result()
 
     async def _interrupt(self, session: str, why: str) -> None:
         await self._journal.append(session, RunInterrupted(why, tuple(await self.doubted(session))))
@@ -340,6 +361,15 @@ class Runs:
     def _hear(self, told: Told) -> None:
         if live := self._live.get(told.entry.session):
             live.work.talk.hear(told.entry)
+
+
+async def _surely(work: Coroutine[Any, Any, object]) -> None:
+    """To its end, before the run is gone: a stop that comes now waits for it."""
+    task = asyncio.create_task(work, name="end of a run")
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait({task})
+    task.result()
 
 
 def _start_of(talk: Conversation) -> RunStarted:

@@ -3,12 +3,20 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from core.domain.consent import Verdict
-from core.domain.events import Entry, QuestionAnswered, QuestionAsked, RunEvent, RunStarted, Text
+from core.domain.events import (
+    Entry,
+    QuestionAnswered,
+    QuestionAsked,
+    RunEvent,
+    RunStarted,
+    SandboxProven,
+    Text,
+)
 from core.domain.messages import Message
+from core.domain.provenance import instruction
 from core.domain.question import Answer, Question
 from core.engine.acts import act
 from core.engine.conversation import Conversation
@@ -19,9 +27,10 @@ from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
 from core.tools.catalogue import specs
+from core.tools.place import Place
 from core.tools.tool import Tool
 
-Act = Callable[[Tool, str, Any, Path, dict[str, str]], Awaitable[tuple[list[RunEvent], dict[str, bytes]]]]
+Act = Callable[[Tool, str, Any, Place, dict[str, str]], Awaitable[tuple[list[RunEvent], dict[str, bytes]]]]
 
 Judge = Callable[["Work", Tool, str, Any], Awaitable[Verdict | None]]
 
@@ -40,6 +49,7 @@ class Work:
     """One run. `talk` is the conversation so far, folded from the journal by the listener of the run.
 
     Attributes:
+        place: the folder and all that a call may touch; opened for the run, closed when it is gone.
         seen: files the run has read, with the digests of their contents: what was not read is not edited.
         pausing: the person wants it to pause at the next boundary.
         reading: set while a reply is being read; words sent now cut it.
@@ -51,7 +61,7 @@ class Work:
     """
 
     session: str
-    workspace: Path
+    place: Place
     model_name: str
     model: Model
     talk: Conversation
@@ -78,9 +88,12 @@ class Work:
         """What the model is sent now."""
         start = self.talk.start
         if start and start is not self.brief.start:
-            self.brief = Brief(start, self.whole(start.system), specs(start.tools))
+            system = "\n\n".join(
+                part for part in (self.whole(start.system), instruction(boundary(self.session))) if part
+            )
+            self.brief = Brief(start, system, specs(start.tools))
         brief, talk = self.brief, self.talk
-        return Request(talk.messages, talk.turn, tools=brief.tools, whole=self.whole, system=brief.system)
+        return Request(talk.messages, talk.turn, tools=brief.tools, whole=self.told, system=brief.system)
 
     def cut(self) -> None:
         """End the reply that is being read."""
@@ -90,6 +103,16 @@ class Work:
     async def record(self, *events: RunEvent, blobs: dict[str, bytes] | None = None) -> Entry:
         """Make facts durable; the conversation hears of them before this returns."""
         return await self.journal.append(self.session, *events, blobs=blobs)
+
+    async def walls(self, tool: Tool) -> tuple[RunEvent, ...]:
+        """How well commands are confined, as a fact, before the first that runs."""
+        walls = self.place.walls
+        if tool.touches != "runs" or walls.told or self.act is not act:  # a replay runs nothing
+            return ()
+        sandbox = await self.place.proven()
+        walls.told = True
+        proof = sandbox.proof
+        return (SandboxProven(sandbox.name, sandbox.level, *((proof.open, proof.known) if proof else ())),)
 
     def whole(self, text: Text) -> str:
         """A text in full."""
