@@ -41,9 +41,8 @@ def _json(command: argparse.ArgumentParser, text: str = "print one JSON object a
 
 def _mode(command: argparse.ArgumentParser, usual: Mode) -> None:
     words = "; ".join(f"{mode}: {words}" for mode, words in MODE_WORDS.items())
-    command.add_argument(
-        "--mode", choices=MODES, default=usual, help=f"what a person is asked about (else {usual}). {words}"
-    )
+    text = f"what a person is asked about (else {usual}). {words}"
+    command.add_argument("--mode", choices=MODES, default=usual, help=text)
     command.add_argument(
         "--allow", action="append", default=[], metavar="TOOL[:PATTERN]",
         help="allow this run a tool, or what a pattern of it means: --allow write --allow 'run:pytest *'",
@@ -86,7 +85,7 @@ def _answering(commands: "argparse._SubParsersAction[_Parser]") -> None:
         nargs="?",
         const="",
         metavar="TEXT",
-        help="do not answer; refuse a call, with a reason for the agent",
+        help="do not answer; refuse a call, for this reason",
     )
     answer.add_argument("--alike", action="store_true", help="the same for requests like it that wait in the session")
     questions = _add(commands, "questions", "List the open questions, and the calls that wait for a word.")

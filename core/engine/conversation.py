@@ -185,9 +185,11 @@ class Conversation:
             self.spent["tokens"] = self.spent.get("tokens", 0.0) + event.usage.input + event.usage.output
 
     def _note_source(self, call: str, output: Text) -> None:
-        if call in self.pending and call in self.started:
-            if source := source_of(self.pending[call].tool, self.started[call]):
-                self.sources[output] = source
+        """Words of others are told from ours by the call that brought them."""
+        if call not in self.pending or call not in self.started:
+            return
+        if source := source_of(self.pending[call].tool, self.started[call]):
+            self.sources[output] = source
 
     def _settle(self, call: str, output: Text, failed: bool = False) -> None:
         """A call has its one result."""

@@ -31,7 +31,7 @@ def boundary(session: str) -> str:
 
 @lru_cache(maxsize=512)
 def as_data(text: str, source: Source, boundary: str) -> str:
-    """The words marked as data. Nobody edits what a command printed, so everything that looks like a key is left out."""
+    """The words marked as data. Nobody edits what a command printed: all that looks like a key is left out of it."""
     redactor = ALL if source.origin == "command" else SURE
     return marked(redactor.text(text), source, boundary)
 
