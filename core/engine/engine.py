@@ -116,9 +116,9 @@ class Engine:
         """Whether the person trusts the folder, and what it brings along."""
         return await asyncio.to_thread(look, self._book.read(), workspace(folder))
 
-    async def trust(self, folder: Path) -> None:
-        """From now on what the folder brings along is obeyed, and its files taint no run. `revoke` takes it back."""
-        await trust(self._book, str(workspace(folder)))
+    async def trust(self, folder: Path, trusted: bool = True) -> None:
+        """Obey what the folder brings along, or take its files for words of strangers. `revoke` takes it back."""
+        await trust(self._book, str(workspace(folder)), trusted)
 
     async def revoke(self, rule: str) -> str:
         """Take a rule back; what it said."""

@@ -283,7 +283,7 @@ class Runs:
             drafts=self._drafts,
             judge=partial(judged, self._book),
             claimed=self.claimed,
-            trusted=trusts(self._book.now(), str(place.folder)),
+            trusted=trusts(self._book.now(), str(place.folder)) is not False,
         )
 
     async def _work(self, run: Work) -> None:

@@ -1,11 +1,11 @@
-"""Which folders a person trusts: only in those is what a folder brings along obeyed, and its files believed."""
+"""Which folders a person trusts: only there is what a folder brings along obeyed. Files of a distrusted one taint."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.domain.clock import now
 from core.domain.problems import Problem
-from core.domain.rules import made_rule
+from core.domain.rules import Effect, made_rule
 from core.store.rule_book import Book, RuleBook, new_rule_id
 
 TOOL = "folder"  # stands in the rule book, so that it is listed and revoked like every other word of a person
@@ -16,16 +16,17 @@ BROUGHT = (
 
 @dataclass(frozen=True, slots=True)
 class FolderTrust:
-    """Of one folder. `brought` is what it has that an agent would obey, by its paths."""
+    """Of one folder: what the person said of it, if anything. `brought` is what in it an agent would obey."""
 
     folder: str
-    trusted: bool
+    trusted: bool | None
     brought: tuple[str, ...] = ()
 
 
-def trusts(book: Book, folder: str) -> bool:
-    """Has the person said so? Where the rules cannot be read nobody has."""
-    return any(rule.tool == TOOL and rule.where == folder for rule in book.rules or ())
+def trusts(book: Book, folder: str) -> bool | None:
+    """What the person said of the folder, last; None where nothing was said, or it cannot be read."""
+    said = [rule for rule in book.rules or () if rule.tool == TOOL and rule.where == folder]
+    return said[-1].effect == "allow" if said else None
 
 
 def look(book: Book, folder: Path) -> FolderTrust:
@@ -34,10 +35,13 @@ def look(book: Book, folder: Path) -> FolderTrust:
     return FolderTrust(str(folder), trusts(book, str(folder)), tuple(found))
 
 
-async def trust(book: RuleBook, folder: str) -> None:
-    """Keep that the person trusts the folder."""
-    if not trusts(book.read(), folder):
-        await book.add([made_rule(new_rule_id(), "allow", TOOL, "none", "", scope="folder", where=folder, made=now())])
+async def trust(book: RuleBook, folder: str, trusted: bool) -> None:
+    """Keep what the person said; it takes the place of what they said before."""
+    for rule in book.read().rules or ():
+        if rule.tool == TOOL and rule.where == folder:
+            await book.revoke(rule.id)
+    effect: Effect = "allow" if trusted else "deny"
+    await book.add([made_rule(new_rule_id(), effect, TOOL, "none", "", scope="folder", where=folder, made=now())])
 
 
 def refuse_unfit(folder: Path, data: Path) -> None:

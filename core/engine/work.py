@@ -88,10 +88,8 @@ class Work:
         """What the model is sent now."""
         start = self.talk.start
         if start and start is not self.brief.start:
-            system = "\n\n".join(
-                part for part in (self.whole(start.system), instruction(boundary(self.session))) if part
-            )
-            self.brief = Brief(start, system, specs(start.tools))
+            said = (self.whole(start.system), instruction(boundary(self.session)))
+            self.brief = Brief(start, "\n\n".join(filter(None, said)), specs(start.tools))
         brief, talk = self.brief, self.talk
         return Request(talk.messages, talk.turn, tools=brief.tools, whole=self.told, system=brief.system)
 
