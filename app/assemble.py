@@ -57,7 +57,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
 
         return open_place(work, folder, hear)
 
-    runs = Runs(journal, reader, drafts, report, place, partial(briefed, home=folder), book)
+    runs = Runs(journal, reader, drafts, report, partial(briefed, home=folder), place, book)
     engine = Engine(opened, journal, reader, runs, drafts, settings, book)
     if opened.database:
         await runs.recover()

@@ -57,6 +57,9 @@ async def _begin(context: Context, task: str, folder: Path, script: str) -> int:
             agent=getattr(typed, "agent", ""),  # the demo has no choice of one
             mode=typed.mode,
             allow=tuple(typed.allow),
+            autonomy=typed.autonomy,
+            unanswered=typed.unanswered if typed.answer_minutes > 0 else "wait",
+            answer_minutes=typed.answer_minutes,
         )
         session = await context.engine.start(task, folder, began)
         if not context.typed.json:

@@ -4,15 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from core.domain.clock import SECOND
-from core.domain.consent import ConsentRequest
 from core.domain.events import (
     Call,
     CallRefused,
     CallStarted,
-    ConsentAsked,
     ConsentGiven,
+    Delegated,
+    DelegateEnded,
     Entry,
-    FileChanged,
     FilesRewound,
     LimitMet,
     LimitRaised,
@@ -21,6 +20,7 @@ from core.domain.events import (
     PersonSpoke,
     QuestionAnswered,
     QuestionAsked,
+    QuestionHeld,
     Replied,
     RequestSent,
     Retried,
@@ -29,15 +29,15 @@ from core.domain.events import (
     RunInterrupted,
     RunResumed,
     RunStarted,
-    Tainted,
     Text,
     ToolReturned,
 )
+from core.domain.filing import Filing
 from core.domain.messages import Message
-from core.domain.provenance import Source
-from core.domain.question import Answer, spoken
+from core.domain.question import Answer, Question, spoken
 from core.engine.limits import FIELDS
 from core.engine.repeats import Repeats
+from core.engine.rights import Rights
 from core.engine.strangers import source_of
 
 PERSONS = (QuestionAnswered, ConsentGiven, ModeSet, RunResumed, RunStarted, RunInterrupted)  # they took the time
@@ -52,16 +52,16 @@ class Conversation:
         pending: calls of the last reply that have no result yet, in order.
         started: those of them that may have had an effect already, with what they act on.
         waiting: words of the person that the model has not been sent.
-        questions: what was asked in this run: the answer, or None while it is open.
-        asked: requests of this run whether a call may happen, by id; `given` is the first word on each.
-        taint: strangers whose words the session has read, in order; `changed` files the agent has written in it.
-        sources: where the results came from that others wrote.
+        questions: what was asked in this run: the answer, or None while it is open; `asked` are those of the agent
+            itself, with their times, and `held` those somebody has begun to answer.
+        rights: what decides whether a call may happen.
         spent: what this run used of its limits; `allowed` what it may use, `noticed` the limits that were told of.
         repeats: equal results in a row.
         seq: the last entry that was heard; none is heard twice.
         rounds: replies of this run; `turn` also counts the requests that failed.
         done: the last reply asked for nothing.
         start: how the run was started.
+        children: the sessions of sub-agents, by the calls that began them.
     """
 
     messages: list[Message] = field(default_factory=list)
@@ -69,11 +69,9 @@ class Conversation:
     started: dict[str, str] = field(default_factory=dict)
     waiting: list[Message] = field(default_factory=list)
     questions: dict[str, Answer | None] = field(default_factory=dict)
-    asked: dict[str, ConsentRequest] = field(default_factory=dict)
-    given: dict[str, ConsentGiven] = field(default_factory=dict)
-    taint: dict[str, None] = field(default_factory=dict)
-    changed: set[str] = field(default_factory=set)
-    sources: dict[Text, Source] = field(default_factory=dict)
+    asked: dict[str, Question] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
+    rights: Rights = field(default_factory=Rights)
     spent: dict[str, float] = field(default_factory=dict)
     allowed: dict[str, float] = field(default_factory=dict)
     noticed: set[str] = field(default_factory=set)
@@ -85,6 +83,7 @@ class Conversation:
     done: bool = False
     total_rounds: int = 0
     start: RunStarted | None = None
+    children: dict[str, str] = field(default_factory=dict)
     run: int = 0
 
     def hear(self, entry: Entry) -> None:
@@ -92,8 +91,11 @@ class Conversation:
         if entry.seq <= self.seq:
             return
         self.seq = entry.seq
+        if isinstance(entry.event, Filing):
+            return  # neither the model's business nor the run's time
         self._count(entry)
         self.run = entry.run
+        self.rights.hear(entry.event)
         match entry.event:
             case RunStarted():
                 self._begin(entry.event)
@@ -122,18 +124,21 @@ class Conversation:
             case CallRefused(call_id=name, reason=reason):
                 self.repeats.result(name, reason.head, True)
                 self._settle(name, reason, failed=True)
-            case QuestionAsked(question=question):
+            case Delegated(call_id=name, child=child):
+                self.children[name] = child
+            case QuestionAsked(question=question, call_id=name):
                 self.questions[question.id] = None
+                if name:
+                    self.asked[question.id] = replace(question, asked=entry.at)
+            case QuestionHeld(question_id=name):
+                self.held.add(name)
             case QuestionAnswered(question_id=question_id, call_id=name, answer=answer):
                 self.questions[question_id] = answer
                 self._settle(name, Text(spoken(answer)))
-            case ConsentAsked() | ConsentGiven() | ModeSet() | Tainted() | FileChanged():
-                self._hear_rights(entry.event)
-            case LimitMet(limit=limit):
-                self.noticed.add(limit)
-            case LimitRaised(limit=limit, allowed=allowed):
-                self.allowed[limit] = allowed
-                self.noticed.discard(limit)
+            case ModeSet(mode=mode):
+                self.start = replace(self.start, mode=mode) if self.start else None
+            case LimitMet() | LimitRaised():
+                self._limit(entry.event)
             case Nudged(text=text):
                 self.waiting.append(Message("user", text))
             case FilesRewound(files=files) if files:
@@ -145,20 +150,6 @@ class Conversation:
             case _:
                 pass
 
-    def _hear_rights(self, event: ConsentAsked | ConsentGiven | ModeSet | Tainted | FileChanged) -> None:
-        """What decides whether a call may happen."""
-        match event:
-            case ConsentAsked(request=request):
-                self.asked[request.id] = request
-            case ConsentGiven(request_id=name):
-                self.given.setdefault(name, event)
-            case ModeSet(mode=mode):
-                self.start = replace(self.start, mode=mode) if self.start else None
-            case Tainted(source=source):
-                self.taint[source] = None
-            case FileChanged(path=path):
-                self.changed.add(path)
-
     def doubted(self) -> dict[str, str]:
         """The calls that started and did not return: id → what a person sees of them."""
         return {call: self.started[call] for call in self.pending if call in self.started}
@@ -167,8 +158,7 @@ class Conversation:
         self.start = start
         self.rounds = self.turn = 0
         self.done = False
-        self.questions = {}
-        self.asked, self.given = {}, {}
+        self.questions, self.asked, self.held = {}, {}, set()
         self.spent = {}
         self.noticed = set()
         self.repeats = Repeats()
@@ -178,7 +168,13 @@ class Conversation:
         """What the run used. The time a person took is the person's, and so is the time Journeyman was closed."""
         event = entry.event
         if not isinstance(event, PERSONS):
-            self.spent["minutes"] = self.spent.get("minutes", 0.0) + max(0, entry.at - self.at) / (60 * SECOND)
+            passed = max(0, entry.at - self.at) / (60 * SECOND)
+            # While a sub-agent waits for the person, the time is the person's as well.
+            spent = min(passed, event.minutes) if isinstance(event, DelegateEnded) else passed
+            self.spent["minutes"] = self.spent.get("minutes", 0.0) + spent
+        if isinstance(event, DelegateEnded):
+            for limit, used in (("tokens", event.tokens), ("cost", event.cost)):
+                self.spent[limit] = self.spent.get(limit, 0.0) + used
         self.at = entry.at
         if isinstance(event, Replied):
             self.spent["rounds"] = self.spent.get("rounds", 0.0) + 1
@@ -189,7 +185,14 @@ class Conversation:
         if call not in self.pending or call not in self.started:
             return
         if source := source_of(self.pending[call].tool, self.started[call]):
-            self.sources[output] = source
+            self.rights.sources[output] = source
+
+    def _limit(self, event: LimitMet | LimitRaised) -> None:
+        if isinstance(event, LimitRaised):
+            self.allowed[event.limit] = event.allowed
+            self.noticed.discard(event.limit)
+        else:
+            self.noticed.add(event.limit)
 
     def _settle(self, call: str, output: Text, failed: bool = False) -> None:
         """A call has its one result."""

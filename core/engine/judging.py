@@ -20,7 +20,7 @@ async def judged(book: RuleBook, run: Work, tool: Tool, call: str, parameters: A
     kept = None if rules is None else (*rules, *grants.rules)
 
     def of(level: Level) -> Verdict:
-        return judge(act, start.mode, kept, tuple(run.talk.taint), _facts(run, start, level))
+        return judge(act, start.mode, kept, tuple(run.talk.rights.taint), _facts(run, start, level))
 
     if tool.touches == "runs":
         return of((await run.place.proven()).level)
@@ -36,7 +36,7 @@ def _facts(run: Work, start: RunStarted, level: Level) -> Facts:
         workspace=str(run.place.folder),
         data=str(run.place.data),
         level=level,
-        changed=frozenset(run.talk.changed),
+        changed=frozenset(run.talk.rights.changed),
         hosts=run.place.out.hosts,
         granted=read_grants(start.allow, name).tools,
         real=run.place.broker.real,

@@ -60,7 +60,7 @@ async def permission(run: Work, tool: Tool, call: Call, parameters: Any) -> Perm
     """What becomes of the call. One that was asked about before a crash or a change of mode is found so."""
     judged = _Judged(run, tool, call, parameters)
     verdict = await judged.now()
-    if isinstance(verdict, Asks) or judged.name in run.talk.asked:
+    if isinstance(verdict, Asks) or judged.name in run.talk.rights.requests:
         given = await _word(judged, verdict)
         return await _after(judged, given) if given.allowed else judged.refused(_no(given))
     match verdict:
@@ -82,12 +82,12 @@ async def _word(judged: _Judged, verdict: Verdict | None) -> ConsentGiven:
 
     forget = run.journal.listen(hear)
     try:
-        if isinstance(verdict, Asks) and judged.name not in run.talk.asked:
+        if isinstance(verdict, Asks) and judged.name not in run.talk.rights.requests:
             await run.record(ConsentAsked(verdict.request, Text(verdict.arguments)))
-        while (given := run.talk.given.get(judged.name)) is None:
+        while (given := run.talk.rights.given.get(judged.name)) is None:
             heard.clear()
             await _speak(judged, await judged.now())
-            if judged.name not in run.talk.given:
+            if judged.name not in run.talk.rights.given:
                 await heard.wait()
     finally:
         forget()
@@ -124,7 +124,7 @@ async def _after(judged: _Judged, given: ConsentGiven) -> Permitted | CallRefuse
         case Denied(reason=reason, rule=rule):
             return judged.refused(reason, rule)
         case Asks(request=request, arguments=arguments):
-            if _stale(judged.run.talk.asked[judged.name], request, arguments):
+            if _stale(judged.run.talk.rights.requests[judged.name], request, arguments):
                 return judged.refused(CHANGED)
             return Permitted(word=Word(protected=True, unconfined=True))
         case Allowed(argv=argv):

@@ -211,6 +211,7 @@ class _Player:
             drafts=Drafts(),
             attended=start.attended,
             judge=self._judge,
+            expires=False,
             act=self._act,
             sleep=_at_once,
         )
@@ -333,6 +334,8 @@ MADE = frozenset(
         "call_refused",
         "file_changed",
         "tool_returned",
+        "delegated",
+        "delegate_ended",
         "question_asked",
         "consent_asked",
         "decision_made",

@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 from core.domain.events import (
     PersonSpoke,
     QuestionAnswered,
+    QuestionHeld,
     RunEnded,
     RunEvent,
     RunInterrupted,
@@ -34,6 +35,7 @@ from core.engine.loop import work
 from core.engine.trust import trusts
 from core.engine.work import Work
 from core.models.catalogue import model_for
+from core.models.model import Model
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.rule_book import RuleBook
@@ -61,8 +63,8 @@ class Runs:
 
     Attributes:
         report: called with an exception that is a bug of ours.
-        place: opens the place a run works in, by its folder and its session.
         brief: says in the start of a run what its model is told.
+        place: opens the place a run works in, by its folder and its session.
         book: the rules that calls are judged by.
         claimed: questions and requests that somebody is about to answer, so that each is answered once.
     """
@@ -73,16 +75,16 @@ class Runs:
         reader: Reader,
         drafts: Drafts,
         report: Callable[[BaseException], None],
-        place: Callable[[Path, str], Place],
         brief: Callable[[RunStarted, Path], Awaitable[RunStarted]],
+        place: Callable[[Path, str], Place],
         book: RuleBook,
     ) -> None:
         self._journal = journal
         self._reader = reader
         self._drafts = drafts
         self._report = report
-        self._place = place
         self._brief = brief
+        self._place = place
         self._book = book
         self._live: dict[str, _Live] = {}
         self.claimed: set[str] = set()
@@ -101,20 +103,20 @@ class Runs:
 
     async def open(self, opened: SessionOpened, task: str, began: RunStarted) -> str:
         """Open a session together with its first run: a crash leaves both or none. The session's id."""
-        self.check(began)
+        model = self.check(began)
         name = session_id()
         began = await self._brief(began, Path(opened.workspace))
         async with self._turn(name):
             self._refuse_closing()
             facts = (replace(opened, session_id=name), PersonSpoke(Text(task)), began)
-            await self._go(name, opened.workspace, *facts)
+            await self._go(name, opened.workspace, *facts, model=model)
         return name
 
     async def start(self, session: str, task: str, began: RunStarted) -> None:
         """Begin a run of a session with a message of the person."""
-        self.check(began)
+        model = self.check(began)
         async with self._turn(session):
-            await self._begin(session, PersonSpoke(Text(task)), began)
+            await self._begin(session, PersonSpoke(Text(task)), began, model=model)
 
     async def begin(self, session: str, facts: tuple[RunEvent, ...]) -> None:
         """Begin a run with facts that end in its start."""
@@ -128,10 +130,10 @@ class Runs:
             self._refuse_going(self._row(session))
             yield
 
-    def check(self, began: RunStarted) -> None:
+    def check(self, began: RunStarted) -> Model:
         """What is wrong with a model or its script is said before anything is written."""
-        model_for(began.model, self._whole(began.script))
         read_grants(began.allow, "the first")
+        return model_for(began.model, self._whole(began.script))
 
     async def say(self, session: str, text: str, *, now: bool = False) -> None:
         """A message: heard after this round where a run is going, else the start of the next run.
@@ -190,6 +192,11 @@ class Runs:
             self.claimed.discard(question)
         return session
 
+    async def hold(self, question: str) -> None:
+        """No more time limit for a question that is open; of one that is not there is nothing to hold."""
+        if asked := self._reader.asked(question):
+            await self._journal.append(asked[0], QuestionHeld(question))
+
     async def resume(self, session: str, settle: Settle = "") -> None:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
         async with self._turn(session):
@@ -242,32 +249,32 @@ class Runs:
             await asyncio.wait(tasks)
         self._forget()
 
-    async def _begin(self, session: str, *facts: RunEvent) -> None:
+    async def _begin(self, session: str, *facts: RunEvent, model: Model | None = None) -> None:
         row = self._row(session)
         self._refuse_going(row)
         self._refuse_closing()
-        await self._go(session, row.folder, *[await self._briefed(row, fact) for fact in facts])
+        await self._go(session, row.folder, *[await self._briefed(session, fact) for fact in facts], model=model)
 
-    async def _briefed(self, row: SessionRow, fact: RunEvent) -> RunEvent:
+    async def _briefed(self, session: str, fact: RunEvent) -> RunEvent:
         """Every start says what its model is told."""
-        return await self._brief(fact, Path(row.folder)) if isinstance(fact, RunStarted) else fact
+        return await self._brief(fact, Path(self._row(session).folder)) if isinstance(fact, RunStarted) else fact
 
-    async def _go(self, session: str, folder: str, *facts: RunEvent) -> None:
+    async def _go(self, session: str, folder: str, *facts: RunEvent, model: Model | None = None) -> None:
         """Let a run go with these facts. Its place comes first: where there is none, nothing is written."""
         place = self._place(Path(folder), session)
         try:
             if facts:
                 await self._journal.append(session, *facts)
-            work = await self._work_of(session, place)
+            work = await self._work_of(session, place, model)
         except BaseException:
             await place.close()
             raise
         self._live[session] = _Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
 
-    async def _work_of(self, session: str, place: Place) -> Work:
+    async def _work_of(self, session: str, place: Place, model: Model | None) -> Work:
         talk = await self._talk(session)
         started = _start_of(talk)
-        model = model_for(started.model, self._whole(started.script))
+        model = model or model_for(started.model, self._whole(started.script))
         # What became a fact meanwhile. So few entries are read without a pause, so from here on `_hear` misses none.
         async for entry in self._journal.read(session, talk.seq):
             talk.hear(entry)

@@ -5,11 +5,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.domain.clock import SECOND, now
 from core.domain.consent import Verdict
 from core.domain.events import (
     Entry,
     QuestionAnswered,
     QuestionAsked,
+    QuestionHeld,
     RunEvent,
     RunStarted,
     SandboxProven,
@@ -17,7 +19,7 @@ from core.domain.events import (
 )
 from core.domain.messages import Message
 from core.domain.provenance import instruction
-from core.domain.question import Answer, Question
+from core.domain.question import Answer, Question, expired
 from core.engine.acts import act
 from core.engine.conversation import Conversation
 from core.engine.drafts import Drafts
@@ -51,7 +53,10 @@ class Work:
     Attributes:
         place: the folder and all that a call may touch; opened for the run, closed when it is gone.
         seen: files the run has read, with the digests of their contents: what was not read is not edited.
-        pausing: the person wants it to pause at the next boundary.
+        pausing: the person wants it to pause at the next boundary, or for this other reason.
+        claimed: questions that somebody is about to answer, shared by all runs.
+        expires: questions may run out of time; in a replay they do not. The time in which Journeyman was closed, before
+            `began`, is not the person's.
         reading: set while a reply is being read; words sent now cut it.
         judge: says whether a call may happen; a replay gives the verdict of then.
         trusted: the person trusts the folder.
@@ -70,10 +75,13 @@ class Work:
     drafts: Drafts
     judge: "Judge"
     trusted: bool = True
-    claimed: set[str] = field(default_factory=set)
     attended: bool = False
     seen: dict[str, str] = field(default_factory=dict)
     pausing: bool = False
+    pause_why: str = "paused by you"
+    claimed: set[str] = field(default_factory=set)
+    expires: bool = True
+    began: int = field(default_factory=now)
     reading: asyncio.Timeout | None = None
     brief: Brief = Brief()
     act: Act = act
@@ -118,7 +126,7 @@ class Work:
 
     def told(self, text: Text) -> str:
         """A text as a model reads it: what others wrote is marked as data, and keys in it are left out."""
-        source = self.talk.sources.get(text)
+        source = self.talk.rights.sources.get(text)
         return self.whole(text) if source is None else as_data(self.whole(text), source, boundary(self.session))
 
     def said(self) -> str:
@@ -132,17 +140,38 @@ class Work:
 
         def hear(told: Told) -> None:
             event = told.entry.event
-            if isinstance(event, QuestionAnswered) and event.question_id == question.id:
+            if isinstance(event, QuestionAnswered | QuestionHeld) and event.question_id == question.id:
                 heard.set()
 
         forget = self.journal.listen(hear)
         try:
             if question.id not in self.talk.questions:
                 await self.record(QuestionAsked(question, call_id))
-            if self.talk.questions[question.id] is None:
-                await heard.wait()
+            while self.talk.questions[question.id] is None:
+                await self._wait(self.talk.asked.get(question.id, question), call_id, heard)
+                heard.clear()
         finally:
             forget()
         answer = self.talk.questions[question.id]
         assert answer is not None
+        if answer.expired and question.then == "pause":
+            self.pausing, self.pause_why = True, "nobody answered in time"
         return answer
+
+    async def _wait(self, question: Question, call_id: str, heard: asyncio.Event) -> None:
+        """Until something is heard of it, or its time is over while nobody is about to answer."""
+        expires = self.expires and question.expires_s > 0 and question.id not in self.talk.held
+        left = max(0.0, question.expires_s - (now() - max(question.asked, self.began)) / SECOND) if expires else None
+        try:
+            async with asyncio.timeout(left):
+                await heard.wait()
+        except TimeoutError:
+            if question.id in self.claimed:
+                await heard.wait()
+                return
+            self.claimed.add(question.id)
+            try:
+                if self.reader.asked(question.id):
+                    await self.record(QuestionAnswered(question.id, call_id, expired(question)))
+            finally:
+                self.claimed.discard(question.id)
