@@ -135,10 +135,8 @@ class Conversation:
             case QuestionAnswered(question_id=question_id, call_id=name, answer=answer):
                 self.questions[question_id] = answer
                 self._settle(name, Text(spoken(answer)))
-            case ModeSet(mode=mode):
-                self.start = replace(self.start, mode=mode) if self.start else None
-            case LimitMet() | LimitRaised():
-                self._limit(entry.event)
+            case LimitMet() | LimitRaised() | ModeSet():
+                self._terms(entry.event)
             case Nudged(text=text):
                 self.waiting.append(Message("user", text))
             case FilesRewound(files=files) if files:
@@ -187,8 +185,11 @@ class Conversation:
         if source := source_of(self.pending[call].tool, self.started[call]):
             self.rights.sources[output] = source
 
-    def _limit(self, event: LimitMet | LimitRaised) -> None:
-        if isinstance(event, LimitRaised):
+    def _terms(self, event: LimitMet | LimitRaised | ModeSet) -> None:
+        """On what terms the run goes on. The next run begins on the same."""
+        if isinstance(event, ModeSet):
+            self.start = replace(self.start, mode=event.mode) if self.start else None
+        elif isinstance(event, LimitRaised):
             self.allowed[event.limit] = event.allowed
             self.noticed.discard(event.limit)
         else:

@@ -54,13 +54,12 @@ class Work:
         place: the folder and all that a call may touch; opened for the run, closed when it is gone.
         seen: files the run has read, with the digests of their contents: what was not read is not edited.
         pausing: the person wants it to pause at the next boundary, or for this other reason.
-        claimed: questions that somebody is about to answer, shared by all runs.
         expires: questions may run out of time; in a replay they do not. The time in which Journeyman was closed, before
             `began`, is not the person's.
         reading: set while a reply is being read; words sent now cut it.
         judge: says whether a call may happen; a replay gives the verdict of then.
         trusted: the person trusts the folder.
-        claimed: questions and requests that somebody is about to answer.
+        claimed: questions and requests that somebody is about to answer, shared by all runs.
         brief: what the model is told of itself, and the tools it has; made anew for each start.
         act, sleep: how a tool acts and how a retry waits; a replay does neither.
     """

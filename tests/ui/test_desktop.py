@@ -70,7 +70,9 @@ class Person:
         engine = self.program.engine
 
         async def begin() -> str:
-            return await engine.ask(lambda e: e.start("Write it", self.home, RunStarted(SCRIPTED, script=Text(script))))
+            return await engine.ask(
+                lambda e: e.start("Write it", self.home, RunStarted(SCRIPTED, script=Text(script), mode="trust"))
+            )
 
         return begin
 
