@@ -25,7 +25,7 @@ def source_of(tool: str, what: str) -> Source | None:
 
 @lru_cache(maxsize=256)
 def boundary(session: str) -> str:
-    """Of a session, and the same after a restart: a server keeps what it has read as long as it does not change."""
+    """Of a session whose runs were begun before they named one of their own."""
     return hashlib.sha256(f"the words of others in {session}".encode()).hexdigest()[:16]
 
 

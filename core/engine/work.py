@@ -18,7 +18,6 @@ from core.domain.events import (
     Text,
 )
 from core.domain.messages import Message
-from core.domain.provenance import instruction
 from core.domain.question import Answer, Question, expired
 from core.engine.acts import act
 from core.engine.conversation import Conversation
@@ -95,8 +94,7 @@ class Work:
         """What the model is sent now."""
         start = self.talk.start
         if start and start is not self.brief.start:
-            said = (self.whole(start.system), instruction(boundary(self.session)))
-            self.brief = Brief(start, "\n\n".join(filter(None, said)), specs(start.tools))
+            self.brief = Brief(start, self.whole(start.system), specs(start.tools))
         brief, talk = self.brief, self.talk
         return Request(talk.messages, talk.turn, tools=brief.tools, whole=self.told, system=brief.system)
 
@@ -126,7 +124,10 @@ class Work:
     def told(self, text: Text) -> str:
         """A text as a model reads it: what others wrote is marked as data, and keys in it are left out."""
         source = self.talk.rights.sources.get(text)
-        return self.whole(text) if source is None else as_data(self.whole(text), source, boundary(self.session))
+        if source is None:
+            return self.whole(text)
+        start = self.talk.start
+        return as_data(self.whole(text), source, (start and start.boundary) or boundary(self.session))
 
     def said(self) -> str:
         """The last words of the agent."""

@@ -13,7 +13,7 @@ from core.domain.events import Entry, RunEvent, RunStarted, Text
 from core.domain.problems import Problem
 from core.engine.engine import Engine
 
-BOUND_S = 5.0
+BOUND_S = 20.0
 
 
 def played(*replies: dict[str, Any], **more: Any) -> str:
