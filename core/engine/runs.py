@@ -1,7 +1,7 @@
 """Start, stop, answer and resume runs. Owns their tasks; what they did is in the journal."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,6 +10,7 @@ from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 from core.domain.events import (
+    Attachment,
     PersonSpoke,
     QuestionAnswered,
     QuestionHeld,
@@ -27,13 +28,16 @@ from core.domain.ids import session_id
 from core.domain.problems import Problem, Trouble
 from core.domain.question import Answer
 from core.domain.sessions import SessionRow
-from core.engine.conversation import Conversation
+from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
+from core.engine.conversation import Conversation, start_of
+from core.engine.doubt import Doubt
 from core.engine.drafts import Drafts
 from core.engine.grants import read_grants
 from core.engine.judging import judged
 from core.engine.loop import work
+from core.engine.room import BY_HAND, choice_of, make_room
 from core.engine.trust import trusts
-from core.engine.work import Work
+from core.engine.work import Work, each_once
 from core.models.catalogue import model_for
 from core.models.model import Model
 from core.store.journal import Journal
@@ -66,6 +70,7 @@ class Runs:
         brief: says in the start of a run what its model is told.
         place: opens the place a run works in, by its folder and its session.
         book: the rules that calls are judged by.
+        tiers: which models do which work; `compact_at` is the size of context a person set as the limit, 0 none.
         claimed: questions and requests that somebody is about to answer, so that each is answered once.
     """
 
@@ -78,6 +83,8 @@ class Runs:
         brief: Callable[[RunStarted, Path], Awaitable[RunStarted]],
         place: Callable[[Path, str], Place],
         book: RuleBook,
+        tiers: Callable[[], Tiers] = lambda: ONE_FOR_ALL,
+        compact_at: Callable[[], int] = lambda: 0,
     ) -> None:
         self._journal = journal
         self._reader = reader
@@ -86,6 +93,8 @@ class Runs:
         self._brief = brief
         self._place = place
         self._book = book
+        self._tiers = tiers
+        self._compact_at = compact_at
         self._live: dict[str, _Live] = {}
         self.claimed: set[str] = set()
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -133,24 +142,24 @@ class Runs:
     def check(self, began: RunStarted) -> Model:
         """What is wrong with a model or its script is said before anything is written."""
         read_grants(began.allow, "the first")
-        return model_for(began.model, self._whole(began.script))
+        return model_for(choose(self._tiers(), began.model, ()).model, self._whole(began.script))
 
-    async def say(self, session: str, text: str, *, now: bool = False) -> None:
+    async def say(self, session: str, text: str, *, now: bool = False, attached: Sequence[Attachment] = ()) -> None:
         """A message: heard after this round where a run is going, else the start of the next run.
 
         With `now` the reply in progress is cut for it.
         """
         async with self._turn(session):
             self._row(session)
-            words = PersonSpoke(Text(text))
+            words = PersonSpoke(Text(text), tuple(attached))
             if live := self._live.get(session):
                 await self._journal.append(session, words)
                 if now:
                     live.work.cut()
                 if not self.going(session):  # the run ended meanwhile, without having heard it
-                    await self._begin(session, _start_of(await self._talk(session)))
+                    await self._begin(session, start_of(await self._talk(session)))
             else:
-                await self._begin(session, words, _start_of(await self._talk(session)))
+                await self._begin(session, words, start_of(await self._talk(session)))
 
     async def pause(self, session: str) -> None:
         """After this round."""
@@ -159,6 +168,22 @@ class Runs:
             if live is None:
                 raise Problem("This run is not going.", f"It is {self._row(session).status}.", "")
             live.work.pausing = True
+
+    async def compact(self, session: str) -> None:
+        """Make room in the context: after this round where a run is going, else now."""
+        async with self._turn(session):
+            if live := self._live.get(session):
+                live.work.wants_room = True
+                return
+            self._refuse_closing()
+            place = self._place(Path(self._row(session).folder), session)
+            try:
+                run = await self._work_of(session, place, None)
+                done = await make_room(run, choice_of(run), BY_HAND, 0.0)
+            finally:
+                await place.close()
+            if not done:
+                raise Problem("There is nothing to compact yet.", "Only the task and the last exchanges are there.", "")
 
     async def stop(self, session: str) -> None:
         """Cut the model call, kill the process group, end the run."""
@@ -273,8 +298,10 @@ class Runs:
 
     async def _work_of(self, session: str, place: Place, model: Model | None) -> Work:
         talk = await self._talk(session)
-        started = _start_of(talk)
-        model = model or model_for(started.model, self._whole(started.script))
+        started = start_of(talk)
+        script = self._whole(started.script)
+        models = each_once(lambda name: model_for(name, script))
+        model = model or models(choose(self._tiers(), started.model, ()).model)
         # What became a fact meanwhile. So few entries are read without a pause, so from here on `_hear` misses none.
         async for entry in self._journal.read(session, talk.seq):
             talk.hear(entry)
@@ -289,6 +316,9 @@ class Runs:
             reader=self._reader,
             drafts=self._drafts,
             judge=partial(judged, self._book),
+            models=models,
+            tiers=self._tiers,
+            compact_at=self._compact_at,
             claimed=self.claimed,
             trusted=trusts(self._book.now(), str(place.folder)) is not False,
         )
@@ -308,7 +338,7 @@ class Runs:
                 if heard_all or live.stopping or self._closing:
                     return
                 run.place = self._place(run.place.folder, run.session)
-                begun = (await self._brief(_start_of(run.talk), run.place.folder),)
+                begun = (await self._brief(start_of(run.talk), run.place.folder),)
         except Problem as problem:  # the journal itself fails: told, and found as interrupted at the next start
             self._report(problem)
         finally:
@@ -319,6 +349,7 @@ class Runs:
         """Work a run to its end; None where it waits for a person and needs no last word."""
         run = live.work
         try:
+            run.place.commands.connect(_spawned, run.command_ended)
             if begun:
                 await run.record(*begun)
             return await work(run)
@@ -370,6 +401,10 @@ class Runs:
             live.work.talk.hear(told.entry)
 
 
+def _spawned(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    return asyncio.create_task(work, name="command in the background")
+
+
 async def _surely(work: Coroutine[Any, Any, object]) -> None:
     """To its end, before the run is gone: a stop that comes now waits for it."""
     task = asyncio.create_task(work, name="end of a run")
@@ -377,21 +412,3 @@ async def _surely(work: Coroutine[Any, Any, object]) -> None:
         with suppress(asyncio.CancelledError):
             await asyncio.wait({task})
     task.result()
-
-
-def _start_of(talk: Conversation) -> RunStarted:
-    if talk.start is None:
-        raise Problem("This session has no run.", "", "Start one with a message.")
-    return talk.start
-
-
-class Doubt(Problem):
-    """Calls may have run; only a person can say what now."""
-
-    def __init__(self, session: str, calls: tuple[str, ...]) -> None:
-        super().__init__(
-            f"{', '.join(calls)} may have run.",
-            "Journeyman ended while it was running, so nobody saw the end of it.",
-            f"Look, then choose: journeyman resume {session} --again, --skip or --end.",
-        )
-        self.calls = calls

@@ -11,6 +11,7 @@ from core.tools.catalogue import TOOLS
 from core.tools.tool import Tool, Touches
 
 ORIGINS: dict[Touches, Origin] = {"reads": "folder", "runs": "command", "network": "web"}
+AGAIN = ("recall_dropped", "check")  # what others wrote, read once more, or its rest
 GUESSED = ("password", "password in an address", "authorisation", "bearer")  # code is full of such lines
 SURE = Redactor(kinds=[kind for kind in PATTERNS if kind not in GUESSED])
 ALL = Redactor()
@@ -18,6 +19,8 @@ ALL = Redactor()
 
 def source_of(tool: str, what: str) -> Source | None:
     """Where the result of a call came from; None where the tool itself wrote it."""
+    if tool in AGAIN:
+        return Source("folder", what)
     known = TOOLS.get(tool)
     origin = ORIGINS.get(known.touches) if known else None
     return Source(origin, what) if origin else None

@@ -28,7 +28,7 @@ def test_a_run_to_its_end(terminal: Terminal) -> None:
     terminal.script({"text": "On it — 日本.", "calls": [write]}, {"text": "Done."})
     done = terminal.run("--json")
     assert done.code == 0 and done.err == ""
-    assert [line["seq"] for line in done.lines] == list(range(1, 12))
+    assert [line["seq"] for line in done.lines] == list(range(1, 13))
     assert done.kinds()[:4] == ["session_opened", "person_spoke", "run_started", "request_sent"]
     assert done.kinds()[-1] == "run_ended"
     session = done.lines[0]["session"]
