@@ -12,8 +12,6 @@ from weakref import WeakValueDictionary
 from core.domain.events import (
     Attachment,
     PersonSpoke,
-    QuestionAnswered,
-    QuestionHeld,
     RunEnded,
     RunEvent,
     RunInterrupted,
@@ -26,7 +24,6 @@ from core.domain.events import (
 )
 from core.domain.ids import session_id
 from core.domain.problems import Problem, Trouble
-from core.domain.question import Answer
 from core.domain.sessions import SessionRow
 from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
 from core.engine.conversation import Conversation, start_of
@@ -199,28 +196,6 @@ class Runs:
             if row.status not in GOES_ON:
                 raise Problem("This run is not going.", f"It is {row.status}.", "")
             await self._journal.append(session, RunEnded("stopped", STOPPED))
-
-    async def answer(self, question: str, answer: Answer) -> str:
-        """Make an answer a fact, once; the session it belongs to."""
-        asked = self._reader.asked(question)
-        if asked is None or question in self.claimed:
-            raise Problem(
-                f"The question {question} is not open.",
-                "It was answered already, or its run has ended.",
-                "List the open ones with `journeyman questions`.",
-            )
-        self.claimed.add(question)
-        try:
-            session, call = asked
-            await self._journal.append(session, QuestionAnswered(question, call, answer))
-        finally:
-            self.claimed.discard(question)
-        return session
-
-    async def hold(self, question: str) -> None:
-        """No more time limit for a question that is open; of one that is not there is nothing to hold."""
-        if asked := self._reader.asked(question):
-            await self._journal.append(asked[0], QuestionHeld(question))
 
     async def resume(self, session: str, settle: Settle = "") -> None:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
