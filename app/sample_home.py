@@ -8,9 +8,12 @@ from typing import Final, NamedTuple
 
 from app import places
 from core.domain.clock import SECOND, now
+from core.domain.decision import Choice
 from core.domain.events import (
     Call,
+    CallAllowed,
     CallStarted,
+    DecisionMade,
     FileChanged,
     PersonSpoke,
     QuestionAnswered,
@@ -27,12 +30,17 @@ from core.domain.events import (
 )
 from core.domain.problems import Trouble
 from core.domain.question import Answer, Option, Question
+from core.store.blobs import blob_hash
 from core.store.database import Database
 from core.store.journal import Journal
 from core.store.reader import Reader
 
 HOUR: Final = 3600
 MODEL: Final = "scripted"
+LAWS: Final = (
+    Choice("Dates of the photos", ("kept by the camera",), ("can be edited",), 85),
+    Choice("A statement of mine", ("short",), ("only my word",), 40),
+)
 TONE: Final = Question(
     "q-tone",
     "Which tone should the letter take?",
@@ -60,6 +68,34 @@ complaint.md    letter, one page
 photos.csv      the photos to attach
 ```
 """
+
+
+DRAFT: Final = "# Complaint about damp and mould\n\nDear Mr Harrow,\n\n" + "\n".join(
+    [
+        "on 2 September, 30 September and 11 October I took the",
+        "photos attached to this letter. They show mould in the",
+        "bathroom and on the outer wall.",
+        "",
+        "Under clause 11.2 of our agreement the landlord repairs damp",
+        "within fourteen days of a notice. This letter is that notice.",
+        "",
+        *(
+            f"Photo {n}: {place}."
+            for n, place in enumerate(("above the bath", "the window frame", "the outer wall"), 1)
+        ),
+        "",
+        "I would be glad if the repair were made soon.",
+        "Yours sincerely,",
+        "the tenant",
+        "",
+    ]
+)
+FIRM: Final = DRAFT.replace(
+    "I would be glad if the repair were made soon.",
+    "Please carry out the repair by 5 December.\nIf nothing has happened by then I shall ask the council to inspect.",
+).replace("the tenant", "A. Berg, Flat 4")
+PHOTOS: Final = "photo,taken\nbath-1.jpg,2026-09-02\nbath-2.jpg,2026-09-30\nwall-1.jpg,2026-10-11\n"
+BODIES: Final = {blob_hash(text.encode()): text.encode() for text in (DRAFT, FIRM, PHOTOS)}
 
 
 class At(NamedTuple):
@@ -101,7 +137,7 @@ async def _write(journal: Journal, clock: _Clock, made: Made) -> None:
     name = await journal.open(str(Path.home() / made.folder), made.title)
     for at in made.facts:
         clock.time += int(at.after * SECOND)
-        await journal.append(name, *at.events)
+        await journal.append(name, *at.events, blobs=BODIES)
 
 
 def _asked(task: str) -> At:
@@ -124,8 +160,12 @@ def _did(
     ]
 
 
+def _name(text: str) -> str:
+    return blob_hash(text.encode())
+
+
 def _letter() -> list[At]:
-    changed = FileChanged("c5", "complaint.md", added=84)
+    changed = FileChanged("c5", "complaint.md", "", _name(DRAFT), DRAFT.count("\n"))
     return [
         _asked("Write the letter to the landlord about the mould. My notes are in this folder."),
         *_thought(1, "First I read what there is: the notes, then the agreement.", 4.2, 2_100,
@@ -133,7 +173,11 @@ def _letter() -> list[At]:
         *_did("c1", "read", "read", "notes.md", 0.012, "Mould above the bath since 2 September.\n"),
         *_did("c2", "read", "read", "agreement.txt", 0.016, "11.2 The landlord repairs damp within 14 days.\n"),
         *_thought(2, "The agreement puts damp repairs on the landlord, within fourteen days of a notice.", 6.1, 6_020),
-        *_did("c3", "run", "command", "exiftool -DateTimeOriginal photos/*.jpg", 0.6, DATES, 0),
+        At(0.01, (CallAllowed("c3", "your rule run exiftool *", "r-exif"),)),
+        *_did("c3", "run", "command", "exiftool -DateTimeOriginal photos/*.jpg", 0.6, DATES, 0,
+              FileChanged("c3", "photos.csv", "", _name(PHOTOS), 4)),
+        At(0.1, (DecisionMade("c4", "How to prove when the mould was first seen", LAWS, LAWS[0].label,
+                              "The photos carry their dates; a statement would be only my word."),)),
         *_thought(3, "The dates prove when it was first seen. Now the draft.", 8.4, 9_400),
         *_did("c5", "write", "write", "complaint.md", 0.031, "Wrote complaint.md (3,104 bytes).", change=changed),
         *_did("c6", "run", "command", "pandoc complaint.md -o complaint.docx", 0.2, "sh: pandoc: not found\n", 127),
@@ -148,7 +192,7 @@ def _answered() -> list[At]:
         At(64, (QuestionAnswered(TONE.id, "c7", Answer(TONE.options[0].label)),)),
         *_thought(5, "Firm it is: the deadline and clause 11.2.", 7.2, 12_900),
         *_did("c8", "write", "write", "complaint.md", 0.022, "Replaced complaint.md.",
-              change=FileChanged("c8", "complaint.md", added=9, removed=3)),
+              change=FileChanged("c8", "complaint.md", _name(DRAFT), _name(FIRM), 3, 2)),
         *_thought(6, "", 5.5, 13_600, ANSWER),
         At(0.01, (RunEnded("completed"),)),
     ]  # fmt: skip

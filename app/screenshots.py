@@ -15,6 +15,8 @@ from core.domain.problems import Problem, Trouble
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
+    from ui.window import MainWindow
+
 SCALES = (100, 150)
 THEMES = ("light", "dark")
 SIZE = (1440, 900)
@@ -105,6 +107,7 @@ def _screens(home: Path, theme_name: str) -> Iterator[tuple[str, "QWidget"]]:
         yield "answer", shell
         window.view.page.select_row(COMMAND_ROW)
         yield "step", shell
+        yield from _tabs(window, shell)
         window.go_to(by_title[INTERRUPTED])
         yield "interrupted", shell
         window.tell(
@@ -113,3 +116,15 @@ def _screens(home: Path, theme_name: str) -> Iterator[tuple[str, "QWidget"]]:
         yield "notice", shell
         shell.deleteLater()
         reader.close()
+
+
+def _tabs(window: "MainWindow", shell: "QWidget") -> "Iterator[tuple[str, QWidget]]":
+    """The other views of the same run, with everything read."""
+    from ui.session_view import CHANGES, DECISIONS, TIMELINE
+    from ui.timeline.page import STEPS
+
+    window.view.scan.finish()
+    for name in (TIMELINE, CHANGES, DECISIONS):
+        window.view.page.show_tab(name)
+        yield name, shell
+    window.view.page.show_tab(STEPS)

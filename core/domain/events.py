@@ -96,6 +96,7 @@ class RunStarted:
     `guides` what the folder said. `role` is the part that a sub-agent plays in a script, `schema` the shape that its
     last reply must have. `boundary` surrounds words that are data: nobody could have known it.
     `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
+    `taint` are the strangers whose words the agent has read that gave it its task.
     `autonomy` says how often the agent may ask, `unanswered` what happens when nobody answers for `answer_minutes`.
     """
 
@@ -115,6 +116,7 @@ class RunStarted:
     schema: Text = Text()
     mode: Mode = DEFAULT_MODE
     allow: tuple[str, ...] = ()
+    taint: tuple[str, ...] = ()
     autonomy: Autonomy = "balanced"
     unanswered: Unanswered = "wait"
     answer_minutes: float = 0.0

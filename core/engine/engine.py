@@ -12,14 +12,15 @@ from core.domain.problems import Problem
 from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
+from core.engine.consents import Consents
+from core.engine.doubt import GOES_ON, Settle
 from core.engine.drafts import Draft, Drafts
 from core.engine.history import History
 from core.engine.past import Past
 from core.engine.profiles import Profile, profiles
-from core.engine.runs import GOES_ON, Runs, Settle
+from core.engine.runs import Runs
 from core.engine.shelf import Shelf
 from core.engine.trust import FolderTrust, look, refuse_unfit, trust
-from core.engine.words import Words
 from core.settings.file import SettingsFile
 from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact, names
 from core.store.blobs import blob_hash
@@ -61,7 +62,7 @@ class Engine:
         self._drafts = drafts
         self.settings = settings
         self._book = book
-        self._words = Words(journal, reader, book, runs.claimed)
+        self._consents = Consents(journal, reader, book, runs.claimed)
         self.history = History(journal, reader, runs.begin, runs.check, runs.still)
         self.past = Past(journal, reader)
         self.shelf = Shelf(journal, reader, opened.database, self._end)
@@ -111,15 +112,15 @@ class Engine:
 
     async def answer(self, question: str, answer: Answer, *, go_on: bool = False) -> str:
         """Answer a question; the session it belongs to. With `go_on` a run that a restart left waiting is resumed."""
-        return await self._gone_on(await self._words.answer(question, answer), go_on)
+        return await self._gone_on(await self._runs.answers.answer(question, answer), go_on)
 
     async def hold(self, question: str) -> None:
         """Somebody begins to answer: it does not run out of time any more."""
-        await self._words.hold(question)
+        await self._runs.answers.hold(question)
 
     async def _gone_on(self, session: str, go_on: bool) -> str:
-        if go_on and not self._runs.going(session):
-            await self._runs.resume(session)
+        if go_on and not self._runs.going(root := self._runs.children.root(session)):
+            await self._runs.resume(root)
         return session
 
     def consents(self) -> list[tuple[SessionRow, OpenConsent]]:
@@ -135,15 +136,15 @@ class Engine:
         With `like` every waiting request of the session that is alike is allowed too. With `go_on` a run that a restart
         left waiting is resumed.
         """
-        return await self._gone_on(await self._words.allow(request, scope, patterns, like=like), go_on)
+        return await self._gone_on(await self._consents.allow(request, scope, patterns, like=like), go_on)
 
     async def deny(self, request: str, reason: str = "", *, like: bool = False, go_on: bool = False) -> str:
         """Refuse a call; the session. The model reads the reason."""
-        return await self._gone_on(await self._words.deny(request, reason, like=like), go_on)
+        return await self._gone_on(await self._consents.deny(request, reason, like=like), go_on)
 
     async def set_mode(self, session: str, mode: Mode) -> None:
         """How much the session asks from now on; it also decides what waits."""
-        await self._words.set_mode(session, mode)
+        await self._consents.set_mode(session, mode)
 
     def rules(self) -> Book:
         """The rules that hold, or why they cannot be read."""
@@ -175,6 +176,10 @@ class Engine:
     def when_gone(self, session: str, call: Callable[[], None]) -> None:
         """Call once nothing of the session is going, after everything of it was told."""
         self._runs.when_gone(session, call)
+
+    def children(self, session: str) -> list[SessionRow]:
+        """The sessions of its sub-agents, in order; `parent_call` names the call of each."""
+        return self._reader.children(session)
 
     def going(self, session: str) -> bool:
         return self._runs.going(session)

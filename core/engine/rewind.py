@@ -105,6 +105,16 @@ def plan_undo(folder: Path, entries: list[Entry], kept: Kept, force: Iterable[st
     return Plan(found.event.to, files, undoes=found.seq)
 
 
+def plan_part(folder: Path, to: int, path: str, held_now: str, body: bytes) -> Plan:
+    """Giving a file other contents, if it still holds what the person saw."""
+    with Broker(folder) as broker:
+        found = held(broker, path)
+    if _hash(found) != held_now:
+        raise Problem(f"{path} is not what it was.", "Somebody else changed it since.", "Look at it in an editor.")
+    added, removed = lines_changed(found or b"", body)
+    return Plan(to, (FilePlan(path, "change", held_now, blob_hash(body), added, removed),))
+
+
 def fact(made: Plan) -> FilesRewound:
     """What is written before the act."""
     left = tuple(file.path for file in made.files if file.action in {"conflict", "lost"})

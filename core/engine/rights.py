@@ -26,8 +26,9 @@ class Rights:
 
     def hear(self, event: RunEvent) -> None:
         match event:
-            case RunStarted():
+            case RunStarted(taint=taint):
                 self.requests, self.given = {}, {}
+                self.taint.update(dict.fromkeys(taint))
             case ConsentAsked(request=request):
                 self.requests[request.id] = request
             case ConsentGiven(request_id=name):

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from weakref import WeakValueDictionary
 
 from core.domain.events import (
@@ -26,8 +26,10 @@ from core.domain.ids import session_id
 from core.domain.problems import Problem, Trouble
 from core.domain.sessions import SessionRow
 from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
+from core.engine.answers import Answers
 from core.engine.conversation import Conversation, start_of
-from core.engine.doubt import Doubt
+from core.engine.delegate import WITH_PARENT, Children
+from core.engine.doubt import GOES_ON, SKIPPED, Doubt, Settle
 from core.engine.drafts import Drafts
 from core.engine.grants import read_grants
 from core.engine.judging import judged
@@ -43,12 +45,7 @@ from core.store.rule_book import RuleBook
 from core.store.told import Told
 from core.tools.place import Place
 
-Settle = Literal["", "again", "skip", "end"]  # what to do with calls that may have run
-GOES_ON = frozenset({"running", "waiting", "interrupted", "paused"})
 STOPPED = "stopped by you"
-SKIPPED = Text("[Journeyman ended while this call ran, so it may have had its effect. It was not run again.]")
-
-
 LastWord = RunEnded | RunPaused | RunInterrupted
 
 
@@ -56,7 +53,7 @@ LastWord = RunEnded | RunPaused | RunInterrupted
 class _Live:
     task: asyncio.Task[None]
     work: Work
-    stopping: bool = False
+    stopping: str = ""
 
 
 class Runs:
@@ -94,9 +91,13 @@ class Runs:
         self._compact_at = compact_at
         self._live: dict[str, _Live] = {}
         self.claimed: set[str] = set()
+        self.answers = Answers(journal, reader, self.claimed)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._closing = False
         self._forget = journal.listen(self._hear)
+        self.children = Children(
+            journal, reader, self.check, self._open, self.resume, self.stop, self.going, lambda: self._closing
+        )
 
     def going(self, session: str) -> bool:
         return session in self._live
@@ -109,14 +110,17 @@ class Runs:
 
     async def open(self, opened: SessionOpened, task: str, began: RunStarted) -> str:
         """Open a session together with its first run: a crash leaves both or none. The session's id."""
-        model = self.check(began)
         name = session_id()
+        await self._open(name, opened, task, began)
+        return name
+
+    async def _open(self, name: str, opened: SessionOpened, task: str, began: RunStarted) -> None:
+        model = self.check(began)
         began = await self._brief(began, Path(opened.workspace))
         async with self._turn(name):
             self._refuse_closing()
             facts = (replace(opened, session_id=name), PersonSpoke(Text(task)), began)
             await self._go(name, opened.workspace, *facts, model=model)
-        return name
 
     async def start(self, session: str, task: str, began: RunStarted) -> None:
         """Begin a run of a session with a message of the person."""
@@ -182,20 +186,28 @@ class Runs:
             if not done:
                 raise Problem("There is nothing to compact yet.", "Only the task and the last exchanges are there.", "")
 
-    async def stop(self, session: str) -> None:
-        """Cut the model call, kill the process group, end the run."""
+    async def stop(self, session: str, why: str = STOPPED) -> None:
+        """Cut the model call, kill the process group, end the run, and the sub-agents with it."""
         async with self._turn(session):
             if live := self._live.get(session):
-                live.stopping = True
+                live.stopping = why
                 live.task.cancel()
                 await asyncio.wait({live.task})
                 if self._live.pop(session, None):  # it was cut before it had begun, so it has no word of its own
-                    await self._journal.append(session, RunEnded("stopped", STOPPED))
+                    await live.work.place.close()
+                    await self._journal.append(session, RunEnded("stopped", why))
                 return
             row = self._row(session)
             if row.status not in GOES_ON:
                 raise Problem("This run is not going.", f"It is {row.status}.", "")
-            await self._journal.append(session, RunEnded("stopped", STOPPED))
+            await self._journal.append(session, RunEnded("stopped", why))
+        await self._stop_children(session)
+
+    async def _stop_children(self, session: str) -> None:
+        """What a session began that is not going does not go on without it."""
+        for child in self._reader.children(session):
+            if child.status in GOES_ON:
+                await self.stop(child.id, WITH_PARENT)
 
     async def resume(self, session: str, settle: Settle = "") -> None:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
@@ -206,24 +218,31 @@ class Runs:
             if row.status not in GOES_ON:
                 why = f"This run is {row.status}."
                 raise Problem("There is nothing to resume.", why, "Start another with a message.")
-            doubted = await self.doubted(session)
+            own, doubted = (await self._talk(session)).doubted(), await self.doubted(session)
             if doubted and not settle:
                 raise Doubt(session, tuple(doubted.values()))
             events: list[RunEvent] = []
             if row.status in {"interrupted", "paused"} or doubted:
                 events.append(RunResumed(settle if doubted else ""))
             if settle == "skip":
-                events += [ToolReturned(call, SKIPPED, failed=True) for call in doubted]
+                events += [ToolReturned(call, SKIPPED, failed=True) for call in own]
             if settle == "end":
                 events.append(RunEnded("stopped", "ended by you"))
             if settle != "end":
                 await self._go(session, row.folder, *events)
+                self._live[session].work.settle = settle
             else:
                 await self._journal.append(session, *events)
+                await self._stop_children(session)
 
     async def doubted(self, session: str) -> dict[str, str]:
-        """The calls that started and did not return: id → what a person sees of them."""
-        return (await self._talk(session)).doubted()
+        """The calls that started and did not return, those of sub-agents too: id → what a person sees of them."""
+        talk = await self._talk(session)
+        found = talk.doubted()
+        for child in filter(None, map(talk.children.get, talk.pending)):
+            if self._reader.session(child):
+                found |= {f"{child} {call}": what for call, what in (await self.doubted(child)).items()}
+        return found
 
     async def wait(self, session: str) -> None:
         """Until the run has ended, or nothing of it is going."""
@@ -281,22 +300,11 @@ class Runs:
         async for entry in self._journal.read(session, talk.seq):
             talk.hear(entry)
         return Work(
-            session=session,
-            place=place,
-            model_name=started.model,
-            model=model,
-            attended=started.attended,
-            talk=talk,
-            journal=self._journal,
-            reader=self._reader,
-            drafts=self._drafts,
-            judge=partial(judged, self._book),
-            models=models,
-            tiers=self._tiers,
-            compact_at=self._compact_at,
-            claimed=self.claimed,
-            trusted=trusts(self._book.now(), str(place.folder)) is not False,
-        )
+            session=session, place=place, model_name=started.model, model=model, attended=started.attended, talk=talk,
+            journal=self._journal, reader=self._reader, drafts=self._drafts, judge=partial(judged, self._book),
+            models=models, tiers=self._tiers, compact_at=self._compact_at, claimed=self.claimed,
+            trusted=trusts(self._book.now(), str(place.folder)) is not False, delegate=self.children.delegate,
+        )  # fmt: skip
 
     async def _work(self, run: Work) -> None:
         """The end of a run is a fact, whatever it was. Words that came too late for it begin the next."""
@@ -330,7 +338,7 @@ class Runs:
             return await work(run)
         except asyncio.CancelledError:
             if live.stopping:
-                return RunEnded("stopped", STOPPED)
+                return RunEnded("stopped", live.stopping)
             if self._row(run.session).status == "waiting":
                 return None
             return RunInterrupted("Journeyman was closed.", tuple(run.talk.doubted()))
@@ -342,7 +350,7 @@ class Runs:
             return RunEnded("failed", trouble.what, trouble)
 
     async def _interrupt(self, session: str, why: str) -> None:
-        await self._journal.append(session, RunInterrupted(why, tuple(await self.doubted(session))))
+        await self._journal.append(session, RunInterrupted(why, tuple((await self._talk(session)).doubted())))
 
     async def _talk(self, session: str) -> Conversation:
         talk = Conversation()

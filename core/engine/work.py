@@ -8,6 +8,7 @@ from typing import Any
 from core.domain.clock import SECOND, now
 from core.domain.consent import Verdict
 from core.domain.events import (
+    Call,
     CommandEnded,
     Entry,
     QuestionAnswered,
@@ -23,6 +24,7 @@ from core.domain.question import Answer, Question, expired
 from core.domain.tiers import ONE_FOR_ALL, Tiers
 from core.engine.acts import act, file_changed
 from core.engine.conversation import Conversation
+from core.engine.doubt import Settle
 from core.engine.drafts import Drafts
 from core.engine.strangers import as_data, boundary
 from core.engine.weights import weight_of_tools
@@ -33,10 +35,12 @@ from core.store.reader import Reader
 from core.store.told import Told
 from core.tools.catalogue import specs
 from core.tools.commands import Ended
+from core.tools.delegate import AT_ONCE, Delegate
 from core.tools.place import Place
 from core.tools.tool import Change, Tool
 
 Act = Callable[[Tool, str, Any, Place, dict[str, str]], Awaitable[tuple[list[RunEvent], dict[str, bytes]]]]
+Giving = Callable[["Work", Call, Delegate], Awaitable[None]]
 
 Judge = Callable[["Work", Tool, str, Any], Awaitable[Verdict | None]]
 
@@ -78,6 +82,8 @@ class Work:
         trusted: the person trusts the folder.
         claimed: questions and requests that somebody is about to answer, shared by all runs.
         brief: what the model is told of itself, and the tools it has; made anew for each start.
+        seats, delegate: how many sub-agents work at once, and how a call becomes one.
+        settle: what a person said of calls that may have run; sub-agents that are taken up again are told.
         models, tiers: further models by name, and which of them does what.
         compacts: whether the context is kept below what the model takes; `compact_at` is a limit a person set, in
             tokens, 0 none; `wants_room` is set where they ask for it at the next boundary.
@@ -110,6 +116,9 @@ class Work:
     compact_at: Callable[[], int] = lambda: 0
     wants_room: bool = False
     futile: int = 0
+    seats: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    settle: Settle = ""
+    delegate: Giving | None = None
     act: Act = act
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
@@ -138,7 +147,8 @@ class Work:
     def request(self) -> Request:
         """What the model is sent now."""
         brief, talk = self.briefed(), self.talk
-        return Request(talk.messages, talk.turn, tools=brief.tools, whole=self.told, system=brief.system)
+        role = f"agent:{brief.start.role}" if brief.start and brief.start.role else ""
+        return Request(talk.messages, talk.turn, role, tools=brief.tools, whole=self.told, system=brief.system)
 
     def cut(self) -> None:
         """End the reply that is being read."""

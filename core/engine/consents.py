@@ -1,13 +1,12 @@
-"""A person's word: on questions, on calls that wait, and on how much a session asks."""
+"""A person's word: on calls that wait, and on how much a session asks."""
 
 from collections.abc import Callable, Sequence
 
 from core.domain.clock import Clock, now
 from core.domain.consent import MODES, Mode, OpenConsent, Scope, alike
-from core.domain.events import ConsentGiven, ModeSet, QuestionAnswered, QuestionHeld, RunEvent, Text
+from core.domain.events import ConsentGiven, ModeSet, RunEvent, Text
 from core.domain.ids import run_id
 from core.domain.problems import Problem
-from core.domain.question import Answer
 from core.domain.rules import Rule
 from core.engine.consent import rules_of
 from core.store.journal import Journal
@@ -15,7 +14,7 @@ from core.store.reader import Reader
 from core.store.rule_book import RuleBook, new_rule_id
 
 
-class Words:
+class Consents:
     """Makes words into facts. The run that waits hears them in its journal, as it hears answers.
 
     `claimed` are requests that somebody is about to decide: a person here, or a mode or a rule in the run itself.
@@ -40,28 +39,6 @@ class Words:
         """No, with a reason that the model reads; the session."""
         opened = self._opened(request)
         return await self._decide(opened, like, (), lambda name: ConsentGiven(name, False, reason=Text(reason)))
-
-    async def answer(self, question: str, answer: Answer) -> str:
-        """Make an answer a fact, once; the session it belongs to."""
-        asked = self._reader.asked(question)
-        if asked is None or question in self._claimed:
-            raise Problem(
-                f"The question {question} is not open.",
-                "It was answered already, or its run has ended.",
-                "List the open ones with `journeyman questions`.",
-            )
-        self._claimed.add(question)
-        try:
-            session, call = asked
-            await self._journal.append(session, QuestionAnswered(question, call, answer))
-        finally:
-            self._claimed.discard(question)
-        return session
-
-    async def hold(self, question: str) -> None:
-        """No more time limit for a question that is open; of one that is not there is nothing to hold."""
-        if asked := self._reader.asked(question):
-            await self._journal.append(asked[0], QuestionHeld(question))
 
     async def set_mode(self, session: str, mode: Mode) -> None:
         """From now on, for what waits as well."""
