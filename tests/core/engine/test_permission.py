@@ -22,8 +22,8 @@ from core.domain.events import (
 from core.domain.problems import Problem
 from core.domain.question import Answer
 from core.domain.rules import made_rule
+from core.engine.doubt import Doubt
 from core.engine.replay import replay
-from core.engine.runs import Doubt
 from tests.core.engine.scenes import Scene, bounded, calling, crash, opened, played
 
 WRITE = calling("write", path="a.txt", content="written")
