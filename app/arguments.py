@@ -54,6 +54,7 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> None:
     run.add_argument("task", metavar="TASK")
     run.add_argument("-C", dest="folder", metavar="DIR", default=".", help="the folder to work in (else this one)")
     run.add_argument("--script", metavar="FILE", help="play this script instead of a model")
+    run.add_argument("--text-calls", action="store_true", help="for models without tool calls: they write them")
     run.add_argument("--agent", metavar="A", default="", help="as this agent, a file A.toml in the folder `agents`")
     demo = _add(commands, "demo", "Play the built-in demo in a sample folder. No network, no key.")
     for command in (run, demo):
@@ -107,6 +108,11 @@ def _answering(commands: "argparse._SubParsersAction[_Parser]") -> None:
 
 def _looking(commands: "argparse._SubParsersAction[_Parser]") -> None:
     sessions = _add(commands, "sessions", "List the sessions, the newest first.")
+    which = sessions.add_mutually_exclusive_group()
+    for name, text in (
+        ("archived", "those you archived"), ("trash", "those in the trash"), ("all", "also those you archived"),
+    ):  # fmt: skip
+        which.add_argument(f"--{name}", dest="which", action="store_const", const=name, default="", help=text)
     sessions.add_argument("--search", metavar="Q", help="only those in which these words occur, and where")
     _json(sessions)
     show = _add(commands, "show", "Show the steps of a session.")

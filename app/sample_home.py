@@ -8,11 +8,13 @@ from typing import Final, NamedTuple
 
 from app import places
 from core.domain.clock import SECOND, now
+from core.domain.consent import ConsentRequest, canonical, fingerprint
 from core.domain.decision import Choice
 from core.domain.events import (
     Call,
     CallAllowed,
     CallStarted,
+    ConsentAsked,
     DecisionMade,
     FileChanged,
     PersonSpoke,
@@ -29,7 +31,7 @@ from core.domain.events import (
     Usage,
 )
 from core.domain.problems import Trouble
-from core.domain.question import Answer, Option, Question
+from core.domain.question import Answer, Option, Part, Question
 from core.store.blobs import blob_hash
 from core.store.database import Database
 from core.store.journal import Journal
@@ -51,6 +53,23 @@ TONE: Final = Question(
         Option("Formal notice, copy to the council", "Starts the official route at once."),
     ),
 )  # fmt: skip
+FORM: Final = Question(
+    "q-form",
+    "Before I write the minutes (3 questions)",
+    "The notes leave these open.",
+    parts=(
+        Part(
+            "Who gets them?",
+            (Option("Everyone who was there", recommended=True), Option("The whole team")),
+        ),
+        Part(
+            "What should they hold?",
+            (Option("Decisions"), Option("Open points"), Option("Who said what", "Longer, and some may not like it.")),
+            several=True,
+        ),
+        Part("When is the next meeting?"),
+    ),
+)
 DATES: Final = """photos/bath-1.jpg  2026:09:02 18:11
 photos/bath-2.jpg  2026:09:30 08:40
 photos/wall-1.jpg  2026:10:11 19:22
@@ -206,16 +225,35 @@ def _short(task: str, what: str, end: RunEvent | None, rounds: int = 3) -> list[
     return [*facts, At(0.1, (end,))] if end else facts
 
 
+def _wanted() -> tuple[RunEvent, ...]:
+    """Two commands that wait for consent: one can be remembered, one is for good."""
+    folder = str(Path.home() / "src/billing")
+    upgrade = 'pip install --upgrade "sqlalchemy>=2.1" && pytest -q'
+    asked = (
+        ("cw1", upgrade, "No rule allows this command.", ("pip install *", "pytest *")),
+        ("cw2", "rm -rf .venv-3.11", "rm deletes files for good.", ()),
+    )
+    events: list[RunEvent] = []
+    for call, command, why, patterns in asked:
+        told = canonical({"command": command, "timeout_s": 600.0})
+        mark = fingerprint("run", told, folder, "verified", ())
+        request = ConsentRequest(
+            f"{call}-may", call, "run", command, folder, "verified", mark, why, touches="runs",
+            undoable=bool(patterns), patterns=patterns,
+        )  # fmt: skip
+        events.append(ConsentAsked(request, Text(told)))
+    return tuple(events)
+
+
 def _sessions() -> list[Made]:
     started = CallStarted("c9", "run", "command", "rsync -a ~/Pictures /mnt/archive")
     cut = RunInterrupted("Journeyman ended while the run was going.", ("c9",))
     limited = Trouble("The model server takes no more requests for now.", "It asked to wait 60 s.", "Try again later.")
     done = RunEnded("completed")
-    other = Question("q-python", "May I raise the minimum to Python 3.12?", "Two of the libraries ask for it.")
     kept = [
         Made("Mould complaint to landlord", "letters", 130, [*_letter(), At(0.02, (QuestionAsked(TONE, "c7"),))]),
         Made("Upgrade billing service to 3.12", "src/billing", 660,
-             [*_short("Upgrade", "pytest -q", None), At(0.1, (QuestionAsked(other, "cq"),))]),
+             [*_short("Upgrade", "pytest -q", None), At(0.1, _wanted())]),
         Made("Weekly dependency audit", "src/shop", 4, _short("Audit", "pip-audit --format json", None, 7)),
         Made("Letter about the mould", "letters", HOUR, _answered()),
         Made("Back up the photo archive", "Pictures", 2 * HOUR,

@@ -57,6 +57,7 @@ async def _begin(context: Context, task: str, folder: Path, script: str) -> int:
             agent=getattr(typed, "agent", ""),  # the demo has no choice of one
             mode=typed.mode,
             allow=tuple(typed.allow),
+            in_words=getattr(typed, "text_calls", False),
             autonomy=typed.autonomy,
             unanswered=typed.unanswered if typed.answer_minutes > 0 else "wait",
             answer_minutes=typed.answer_minutes,

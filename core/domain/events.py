@@ -45,7 +45,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """An image or a document the person sent along; its contents are a blob."""
+    """An image or a document that the person sent along, or a tool gives; its contents are a blob."""
 
     name: str
     media_type: str
@@ -94,7 +94,8 @@ class RunStarted:
 
     `agent` names a profile, `system` is what the model is told of itself, `tools` those it may call (none named: all),
     `guides` what the folder said. `role` is the part that a sub-agent plays in a script, `schema` the shape that its
-    last reply must have. `boundary` surrounds words that are data: nobody could have known it.
+    last reply must have. `in_words`: the model writes its calls as text.
+    `boundary` surrounds words that are data: nobody could have known it.
     `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
     `taint` are the strangers whose words the agent has read that gave it its task.
     `autonomy` says how often the agent may ask, `unanswered` what happens when nobody answers for `answer_minutes`.
@@ -120,6 +121,7 @@ class RunStarted:
     autonomy: Autonomy = "balanced"
     unanswered: Unanswered = "wait"
     answer_minutes: float = 0.0
+    in_words: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +223,10 @@ class CallRefused:
 
 @dataclass(frozen=True, slots=True)
 class FileChanged:
-    """`before` and `after` name the contents kept as blobs; empty means there was, or is, no file."""
+    """`before` and `after` name the contents kept as blobs; empty means there was, or is, no file.
+
+    The modes are the permission bits; 0 means that they are not known.
+    """
 
     call_id: str
     path: str
@@ -229,6 +234,8 @@ class FileChanged:
     after: str = ""
     added: int = 0
     removed: int = 0
+    mode_before: int = 0
+    mode_after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +244,7 @@ class ToolReturned:
     output: Text
     failed: bool = False
     exit_code: int | None = None
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,6 +449,7 @@ class Rewound:
     path: str
     before: str = ""
     after: str = ""
+    mode: int = 0  # the permission bits it had before that; 0 means not known
 
 
 @dataclass(frozen=True, slots=True)

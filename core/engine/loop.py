@@ -18,8 +18,8 @@ from core.domain.events import (
 from core.domain.ids import call_id
 from core.domain.problems import Problem
 from core.engine.asking import ask_person
-from core.engine.delegate import check_shape
 from core.engine.drafts import Draft
+from core.engine.finish import check_end
 from core.engine.guards import check_limits, check_repeats
 from core.engine.permission import permission
 from core.engine.recall import recall
@@ -39,7 +39,7 @@ async def work(run: Work) -> RunEnded | RunPaused:
     while True:
         await give_results(run)
         if talk.done and not talk.waiting:
-            ended = await check_shape(run)
+            ended = await check_end(run)
             if ended or not talk.waiting:
                 return ended or RunEnded("completed")
         if run.pausing:

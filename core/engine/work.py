@@ -8,6 +8,7 @@ from typing import Any
 from core.domain.clock import SECOND, now
 from core.domain.consent import Verdict
 from core.domain.events import (
+    Attachment,
     Call,
     CommandEnded,
     Entry,
@@ -29,6 +30,7 @@ from core.engine.drafts import Drafts
 from core.engine.strangers import as_data, boundary
 from core.engine.weights import weight_of_tools
 from core.models.model import Model, Request, ToolSpec
+from core.models.spoken import Spoken
 from core.models.tokens import estimate
 from core.store.journal import Journal
 from core.store.reader import Reader
@@ -129,7 +131,9 @@ class Work:
 
     def model_of(self, name: str) -> Model:
         """The model of this name."""
-        return self.model if name == self.model_name or self.models is None else self.models(name)
+        model = self.model if name == self.model_name or self.models is None else self.models(name)
+        start = self.talk.start
+        return Spoken(model, start.boundary) if start and start.in_words and self.act is act else model
 
     def fixed(self) -> dict[str, int]:
         """Tokens that every request of the run begins with, by category."""
@@ -148,7 +152,19 @@ class Work:
         """What the model is sent now."""
         brief, talk = self.briefed(), self.talk
         role = f"agent:{brief.start.role}" if brief.start and brief.start.role else ""
-        return Request(talk.messages, talk.turn, role, tools=brief.tools, whole=self.told, system=brief.system)
+        return Request(
+            talk.messages,
+            talk.turn,
+            role,
+            tools=brief.tools,
+            whole=self.told,
+            contents=self.contents,
+            system=brief.system,
+        )
+
+    def contents(self, attachment: Attachment) -> bytes:
+        """What an image or a document holds."""
+        return self.reader.blob(attachment.blob)
 
     def cut(self) -> None:
         """End the reply that is being read."""
@@ -172,7 +188,7 @@ class Work:
     async def command_ended(self, ended: Ended) -> None:
         """What came of a command that no call waits for."""
         blobs: dict[str, bytes] = {}
-        changes = [Change(one.path, one.before, one.after) for one in ended.changes]
+        changes = [Change(one.path, one.before, one.after, one.modes) for one in ended.changes]
         events: list[RunEvent] = [file_changed(ended.call, change, blobs) for change in changes]
         if done := ended.done:
             events.append(CommandEnded(ended.call, ended.command, Text(done.output), done.exit_code, done.ended))

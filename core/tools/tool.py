@@ -1,7 +1,7 @@
 """What a tool is: parameters, a row a person can read, and an act."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from core.domain.events import RunEvent
@@ -17,6 +17,16 @@ class Change:
     path: str
     before: bytes | None
     after: bytes | None
+    modes: tuple[int, int] = field(default=(0, 0), compare=False)  # permission bits; 0 where they are not known
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An image or a document for a model that can see it."""
+
+    name: str
+    media_type: str
+    body: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +38,7 @@ class Result:
     exit_code: int | None = None
     changes: tuple[Change, ...] = ()
     seen: tuple[tuple[str, str], ...] = ()
+    shown: tuple[Shown, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QToolButton
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton
 
 from core.domain.consent import ConsentRequest
 from core.domain.events import ConsentAsked, ConsentGiven, RunEvent, Text
@@ -101,7 +101,7 @@ def test_the_mode_is_shown_and_changed_in_the_composer(qapp: QApplication, home:
     async def act(person: Person) -> None:
         window = person.window
         window.go_to(await person.start()())
-        button = find(window.view, QToolButton, "composer.mode")
+        button = find(window.view, QPushButton, "composer.mode")
         await until(lambda: button.text() == "Ask before edits", "the mode")
         menu = window.view.composer.menu_of_modes
         names = [action.text().partition("\t") for action in menu.actions()]

@@ -133,7 +133,8 @@ def status_words(status: str) -> str:
 def _doing(row: SessionRow) -> str:
     match row.status:
         case "waiting":
-            return _tr("asks: {}").format(row.doing) if row.doing else _tr("asks you")
+            asks = _tr("wants: {}") if row.doing_kind == "consent" else _tr("asks: {}")
+            return asks.format(row.doing) if row.doing else _tr("asks you")
         case "running":
             step = _tr("step {}").format(row.steps) if row.steps else _tr("starting")
             doing = f"{verb(row.doing_kind, 'running').lower()} {row.doing}".strip() if row.doing_kind else ""

@@ -91,7 +91,7 @@ def test_what_somebody_else_changed_is_left_unless_forced_and_then_kept(tmp_path
             done = await back(scene, session, 2)
             assert done.left == ("a.txt",) and texts(scene.folder) == {"a.txt": "by a person\n"}
             done = await back(scene, session, 2, "a.txt")
-            assert done.files == (Rewound("a.txt", blob_hash(b"by a person\n"), blob_hash(b"one\n")),)
+            assert done.files == (Rewound("a.txt", blob_hash(b"by a person\n"), blob_hash(b"one\n"), 0o644),)
             assert texts(scene.folder) == {"a.txt": "one\n"}
             await undo(scene, session)
             assert texts(scene.folder) == {"a.txt": "by a person\n"}
