@@ -17,6 +17,11 @@ from app.output import Output
 from core.domain.problems import Problem
 from core.store.backup import backups_of, newest_good, verify
 from core.store.backup import restore as put_back
+from core.tools.place import PROOF
+from core.workspace.launch import Permit
+from core.workspace.sandbox import Sandbox, of_this_machine
+from core.workspace.selftest import SAID
+from core.workspace.thread import to_its_end
 
 if TYPE_CHECKING:
     from core.store.tables import Figures
@@ -37,7 +42,8 @@ class Finding:
 async def doctor(context: Context) -> int:
     if context.typed.rule is not None:
         return try_rule(context)
-    found = [*_look(context), _data(context.home, await context.engine.figures())]
+    sandbox = await to_its_end(of_this_machine, context.home / PROOF)
+    found = [*_look(context), walls_of(sandbox), _data(context.home, await context.engine.figures())]
     for each in found:
         if context.typed.json:
             context.out.json(asdict(each))
@@ -46,6 +52,14 @@ async def doctor(context: Context) -> int:
             if each.do and not each.ok:
                 context.out.write(f"     do: {each.do}")
     return DONE if all(each.ok for each in found) else FAILED
+
+
+def walls_of(sandbox: Sandbox) -> Finding:
+    """How well commands are confined here, as their test shows."""
+    if off := sandbox.off(Permit()):
+        return Finding("Sandbox", False, off.trouble.why or off.trouble.what, off.trouble.do)
+    known = ", ".join(SAID[name] for name in sandbox.proof.known) if sandbox.proof else ""
+    return Finding("Sandbox", True, f"{sandbox.name}, {sandbox.level}" + (f"; a command can {known}" if known else ""))
 
 
 def _look(context: Context) -> Iterator[Finding]:
