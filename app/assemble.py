@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from core.domain.problems import Trouble
+from core.domain.tiers import Tiers
 from core.engine.drafts import Draft, Drafts
 from core.engine.engine import Engine
 from core.engine.prompt import briefed
@@ -57,7 +58,12 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
 
         return open_place(work, folder, hear)
 
-    runs = Runs(journal, reader, drafts, report, partial(briefed, home=folder), place, book)
+    def tiers() -> Tiers:
+        set_by_person = settings.now.tiers
+        return Tiers(set_by_person.small, set_by_person.mid, set_by_person.frontier, set_by_person.rules)
+
+    prompt = partial(briefed, home=folder)
+    runs = Runs(journal, reader, drafts, report, prompt, place, book, tiers, lambda: settings.now.compact_at)
     engine = Engine(opened, journal, reader, runs, drafts, settings, book)
     if opened.database:
         await runs.recover()

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
+from core.domain.tiers import USUAL, Rule
+
 FORM = 1
 Wire = Literal["chat", "responses", "anthropic", "ollama"]
 Theme = Literal["system", "light", "dark", "contrast"]
@@ -70,11 +72,13 @@ class Tiers:
         small: for summaries and reviews.
         mid: for most work.
         frontier: for what is hard.
+        rules: which tier works when, in a session whose model is `auto`: the first rule that fits.
     """
 
     small: tuple[str, ...] = ()
     mid: tuple[str, ...] = ()
     frontier: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = USUAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +108,11 @@ class Settings:
     max_cost: float = setting(
         0.0, About("Limits", "Money", "US dollars for a run, where prices are known. 0 is no limit.", 0, 10**6, "$")
     )
+    compact_at: int = setting(
+        0,
+        About("Limits", "Context", "Compact the context from so many tokens on. 0: at 80% of what the model takes.",
+              0, 10**9),
+    )  # fmt: skip
     proxy: str = setting(
         "", About("Network", "Proxy", "Requests go through it, but not those to this machine. Empty: none is used.")
     )
