@@ -1,6 +1,6 @@
 """What a model is: something that streams a reply to a request."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -59,9 +59,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a reply: words, thoughts, calls that are whole, what it cost, and at its end why it ended.
+    """A piece of a reply: words, thoughts, calls that are whole, what it took, and at its end why it ended.
 
     `carry` is JSON that the same server wants back unread. `note` is what a person should know of how it was read.
+    `cost` is in US dollars; None is unknown.
     """
 
     text: str = ""
@@ -71,10 +72,11 @@ class Delta:
     stop: str = ""
     carry: str = ""
     note: str = ""
+    cost: float | None = None
 
 
 class Model(Protocol):
-    def stream(self, request: Request) -> AsyncIterator[Delta]:
+    def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """The reply, piece by piece. Raises Fault when the server fails."""
         ...
 

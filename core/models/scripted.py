@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
 from core.domain.events import Usage
@@ -17,7 +17,7 @@ class Scripted:
     def __init__(self, script: Script) -> None:
         self._script = script
 
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         line = self._script.line(request.role, request.turn)
         if line.fault:
             async for delta in _fail(line):
