@@ -47,7 +47,8 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
     journal = Journal(opened.database, reader)
     drafts = Drafts()
     runs = Runs(journal, reader, drafts, report)
-    engine = Engine(opened, journal, reader, runs, drafts, settings)
+    book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
+    engine = Engine(opened, journal, reader, runs, drafts, settings, book)
     if opened.database:
         await runs.recover()
-    return Services(engine, runs, opened, reader, RuleBook(opened.path, opened.database, frozen=opened.frozen))
+    return Services(engine, runs, opened, reader, book)

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 Mode = Literal["ask", "edits", "accept", "plan", "trust"]
@@ -12,6 +13,15 @@ Level = Literal["verified", "reduced", "none"]  # how well the kernel confines c
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 DEFAULT_MODE: Mode = "edits"
+MODE_WORDS: Mapping[Mode, str] = MappingProxyType(
+    {
+        "ask": "ask everything",
+        "edits": "ask before edits and commands",
+        "accept": "accept edits",
+        "plan": "plan, read only",
+        "trust": "trust this folder",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +30,7 @@ class ConsentRequest:
 
     `object` is the row, `why` what made it ask, `rule` the id of the rule that did. `undoable` is false for what cannot
     be taken back: such a call is never remembered. `patterns` can be remembered, one for each part of a command; with
-    none of them only *once* is offered.
+    none of them only *once* is offered. `agent` names who asks, where that is not the session's own agent.
     """
 
     id: str
@@ -36,6 +46,17 @@ class ConsentRequest:
     taint: tuple[str, ...] = ()
     undoable: bool = True
     patterns: tuple[str, ...] = ()
+    agent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenConsent:
+    """A request that waits for a person, as it was made. `arguments` are whole; `asked` is when, in microseconds."""
+
+    session: str
+    request: ConsentRequest
+    arguments: str
+    asked: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +110,7 @@ def scopes(request: ConsentRequest) -> tuple[Scope, ...]:
 
 def alike(one: ConsentRequest, other: ConsentRequest) -> bool:
     """May the two be answered together? Only where one pattern would speak of both, and nothing is lost for good."""
-    same = ("tool", "cwd", "level", "why", "taint", "patterns")
+    same = ("tool", "cwd", "level", "why", "taint", "patterns", "agent")
     return bool(one.patterns) and one.undoable and other.undoable and all(
         getattr(one, name) == getattr(other, name) for name in same
     )  # fmt: skip

@@ -3,10 +3,11 @@
 Kinds are for ever: a new field has a default, a name is never used again.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from core.domain.consent import ConsentRequest, Scope
+from core.domain.consent import DEFAULT_MODE, ConsentRequest, Mode, Scope
 from core.domain.decision import Choice
 from core.domain.problems import Trouble
 from core.domain.question import Answer, Question
@@ -69,7 +70,10 @@ class SessionForked:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """How the run is to be done. A limit of 0 is none; `attended`: a person can be asked to extend one."""
+    """How the run is to be done. A limit of 0 is none; `attended`: a person can be asked to extend one.
+
+    `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
+    """
 
     model: str
     max_rounds: int = 0
@@ -78,6 +82,8 @@ class RunStarted:
     max_tokens: int = 0
     max_cost: float = 0.0
     attended: bool = False
+    mode: Mode = DEFAULT_MODE
+    allow: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +94,44 @@ class PersonSpoke:
 
 @dataclass(frozen=True, slots=True)
 class RequestSent:
+    """Durable before the request leaves.
+
+    `tier` and `why` say why this model. `tokens` are the parts of the request, about, by category (`results:read` are
+    results of the tool read), `window` the most that the model takes; 0 is unknown. With a `role` it is no reply to
+    the person that is asked for, but other work: `summary` is one.
+    """
+
     model: str
     round: int
+    tier: str = ""
+    why: str = ""
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    window: int = 0
+    role: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextCompacted:
+    """Older parts of what the model is sent gave way to less. The journal keeps them, and they can be read back.
+
+    `before` and `after` are tokens. Results of the calls `folded` are heads from here on. Of what the entries up to
+    `until` said only `kept` stays, word for word, and `summary` stands for the rest; `until` 0: nothing was dropped.
+    `first` is the first entry that was, `dropped` counts the messages. `model` wrote the summary and used `usage`;
+    where it could not, for `trouble`, the summary is a list that Journeyman made.
+    """
+
+    why: str
+    before: int
+    after: int
+    folded: tuple[str, ...] = ()
+    first: int = 0
+    until: int = 0
+    kept: tuple[int, ...] = ()
+    dropped: int = 0
+    summary: Text = Text()
+    model: str = ""
+    usage: Usage = Usage()
+    trouble: Trouble | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +227,10 @@ class ConsentAsked:
 
 @dataclass(frozen=True, slots=True)
 class ConsentGiven:
-    """A person's word on a request. `by` is the person, or the rule of the run that spoke for an absent one."""
+    """A person's word on a request. `by` is the person, or the mode or rule that spoke instead of one.
+
+    `pattern` is what was remembered, one a line, and `rules` are the ids of the rules that remember it.
+    """
 
     request_id: str
     allowed: bool
@@ -193,6 +238,14 @@ class ConsentGiven:
     pattern: str = ""
     reason: Text = Text()
     by: str = "person"
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModeSet:
+    """From here on the session asks so much, and no more."""
+
+    mode: Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +382,7 @@ RunEvent = (
     | RunStarted
     | PersonSpoke
     | RequestSent
+    | ContextCompacted
     | Replied
     | ReplyCut
     | Retried
@@ -341,6 +395,7 @@ RunEvent = (
     | ConsentAsked
     | ConsentGiven
     | CallAllowed
+    | ModeSet
     | DecisionMade
     | ProblemReported
     | Tainted

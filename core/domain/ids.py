@@ -23,3 +23,8 @@ def question_id(session: str, call: str) -> str:
 def consent_id(session: str, call: str) -> str:
     """Of the request whether a call may happen; made of facts as well."""
     return f"{session}-{call}-may"
+
+
+def run_id(session: str, number: int) -> str:
+    """Of a run of a session, as the rules for one run name it."""
+    return f"{session}/{number}"

@@ -8,6 +8,8 @@ from core.domain.events import Attachment, Call, Text
 
 @dataclass(frozen=True, slots=True)
 class Message:
+    """`seq` is the entry it comes from, and `kind` what it is in the ledger of the context."""
+
     role: Literal["system", "user", "assistant", "tool"]
     text: Text = Text()
     calls: tuple[Call, ...] = ()
@@ -16,3 +18,5 @@ class Message:
     reasoning: Text = Text()
     carry: Text = Text()
     attachments: tuple[Attachment, ...] = ()
+    seq: int = 0
+    kind: str = ""

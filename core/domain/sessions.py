@@ -6,7 +6,9 @@ from typing import Any
 from core.domain.events import (
     ConsentAsked,
     ConsentGiven,
+    ContextCompacted,
     Entry,
+    ModeSet,
     QuestionAnswered,
     QuestionAsked,
     Replied,
@@ -23,7 +25,9 @@ from core.domain.events import (
 from core.domain.steps import Outline, Step, line
 
 ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed": "failed"}
-NO_WORK = frozenset({"run", "person", "fork", "verdict"})  # rows that say nothing about what is being done
+NO_WORK = frozenset(
+    {"run", "person", "fork", "verdict", "compaction"}
+)  # rows that say nothing about what is being done
 UNJUDGED = {"verdict": "", "checked": ""}
 
 
@@ -33,7 +37,7 @@ class SessionRow:
 
     `doing` is the object of the last step and `doing_kind` its kind. `steps` are what a person counts, `rows` what is
     painted. `verdict` (up, down) is the person's on the last run, `checked` that of the task's own check; empty is
-    unknown, whatever the status. `origin` is the session it was forked from.
+    unknown, whatever the status. `origin` is the session it was forked from, `mode` what the session asks about.
     """
 
     id: str
@@ -57,6 +61,7 @@ class SessionRow:
     verdict: str = ""
     checked: str = ""
     origin: str = ""
+    mode: str = ""
 
 
 def fold_session(row: SessionRow, entry: Entry, changed: list[Step], outline: Outline) -> SessionRow:
@@ -80,11 +85,14 @@ def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
     match entry.event:
         case SessionOpened(workspace=workspace, title=title):
             return {"folder": workspace, "title": line(title), "opened": entry.at}
-        case RunStarted(model=model, max_rounds=limit):
-            return {"status": "running", "model": model, "max_rounds": limit, "rounds": 0, "waiting": 0} | UNJUDGED
-        case RequestSent(round=number):
+        case RunStarted(model=model, max_rounds=limit, mode=mode):
+            begun = {"status": "running", "model": model, "max_rounds": limit, "rounds": 0, "waiting": 0, "mode": mode}
+            return begun | UNJUDGED
+        case ModeSet(mode=mode):
+            return {"mode": mode}
+        case RequestSent(round=number, role=""):
             return {"rounds": number}
-        case Replied(usage=usage):
+        case Replied(usage=usage) | ContextCompacted(usage=usage):
             return {"tokens": row.tokens + usage.input + usage.output}
         case QuestionAsked() | ConsentAsked():
             return {"status": "waiting", "waiting": row.waiting + 1}

@@ -8,18 +8,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from core.domain.consent import MODE_WORDS
 from core.domain.events import (
     CallAllowed,
     CallRefused,
     CallStarted,
     ConsentAsked,
     ConsentGiven,
+    ContextCompacted,
     DecisionMade,
     Entry,
     FileChanged,
     FilesRewound,
     LimitMet,
     LimitRaised,
+    ModeSet,
     Nudged,
     PersonSpoke,
     ProblemReported,
@@ -70,6 +73,8 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "interrupted": ("Interrupted", "Interrupted"),
         "paused": ("Paused", "Paused"),
         "notice": ("Notice", "Notice"),
+        "compaction": ("Compacting", "Compacted"),
+        "recall": ("Looking back at", "Looked back at"),
         "end": ("Ended", "Ended"),
         "fork": ("Forked from", "Forked from"),
         "rewind": ("Put back", "Put back"),
@@ -129,11 +134,12 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.open("run", key="run")
         case PersonSpoke(text=text):
             changed.add("person", "done", object=line(text))
-        case RequestSent():
-            changed.open("thinking", key="request", numbered=True)
-            changed.count(rounds=1)
+        case RequestSent(role=role):
+            _request(role, changed)
         case Replied():
             _reply(entry.event, changed)
+        case ContextCompacted():
+            _compact(entry.event, changed)
         case ReplyCut(text=text, why=why):
             changed.close("request", "stopped", object=line(why))
             if text.head:
@@ -163,10 +169,11 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.mark(call, outside=1)
         case SessionOpened() | CallAllowed() | DecisionMade() | ProblemReported():
             pass  # said by the list, or by the row of their call
-        case LimitMet() | LimitRaised() | Nudged():
+        case LimitMet() | LimitRaised() | Nudged() | ModeSet():
             changed.add("notice", "done", object=line(_notice(entry.event)))
         case RunPaused(why=why):
             changed.close("request", "stopped")
+            changed.close("compaction", "stopped")
             changed.turn("run", "paused")
             changed.open("paused", key="paused", object=line(why), status="paused")
         case RunInterrupted(why=why, calls=calls):
@@ -180,7 +187,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
     return changed.rows()
 
 
-def _notice(event: LimitMet | LimitRaised | Nudged) -> str:
+def _notice(event: LimitMet | LimitRaised | Nudged | ModeSet) -> str:
     match event:
         case LimitMet(limit=limit, used=used, allowed=allowed):
             return f"{used:g} of {allowed:g} {limit}"
@@ -188,6 +195,8 @@ def _notice(event: LimitMet | LimitRaised | Nudged) -> str:
             return f"{limit}: up to {allowed:g}"
         case Nudged(why=why):
             return why
+        case ModeSet(mode=mode):
+            return f"Mode: {MODE_WORDS[mode]}"
 
 
 def _look_back(event: SessionForked | FilesRewound | VerdictGiven, changed: "_Pen") -> None:
@@ -210,6 +219,14 @@ def _verdict(event: VerdictGiven) -> str:
     return line(" ".join(part for part in (whose + word, line(event.note), tags) if part))
 
 
+def _request(role: str, changed: "_Pen") -> None:
+    if role:
+        changed.open("compaction", key="compaction", object="the context")
+    else:
+        changed.open("thinking", key="request", numbered=True)
+        changed.count(rounds=1)
+
+
 def _reply(event: Replied, changed: "_Pen") -> None:
     spent = event.usage.input + event.usage.output
     marks = {"tokens": event.usage.output} if event.usage.output else {}
@@ -220,8 +237,17 @@ def _reply(event: Replied, changed: "_Pen") -> None:
     changed.count(thoughts=1, tokens=spent)
 
 
+def _compact(event: ContextCompacted, changed: "_Pen") -> None:
+    spent = event.usage.input + event.usage.output
+    marks = {"before": event.before, "after": event.after, "folded": len(event.folded), "dropped": event.dropped}
+    changed.open("compaction", key="compaction")
+    changed.close("compaction", "done", object=line(event.why), marks=marks, tokens=spent)
+    changed.count(tokens=spent)
+
+
 def _interrupt(why: str, calls: tuple[str, ...], changed: "_Pen") -> None:
     changed.close("request", "stopped")
+    changed.close("compaction", "stopped")
     for call in calls:
         changed.turn(call, "unknown")
     changed.turn("run", "interrupted")

@@ -1,15 +1,17 @@
 """The one door to everything that works: plain values in and out, for the window and for the command line."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.domain.consent import Mode, OpenConsent, Scope
 from core.domain.events import Entry, RunStarted, SessionOpened, Text
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step, line
+from core.engine.consents import Consents
 from core.engine.drafts import Draft, Drafts
 from core.engine.history import History
 from core.engine.past import Past
@@ -19,6 +21,7 @@ from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact
 from core.store.journal import Forget, Journal, Listener
 from core.store.opening import Opened
 from core.store.reader import Reader
+from core.store.rule_book import Book, RuleBook
 from core.store.search import Hit
 from core.workspace.paths import workspace
 
@@ -34,7 +37,14 @@ class Engine:
     """
 
     def __init__(
-        self, opened: Opened, journal: Journal, reader: Reader, runs: Runs, drafts: Drafts, settings: SettingsFile
+        self,
+        opened: Opened,
+        journal: Journal,
+        reader: Reader,
+        runs: Runs,
+        drafts: Drafts,
+        settings: SettingsFile,
+        book: RuleBook,
     ) -> None:
         self._opened = opened
         self._journal = journal
@@ -42,6 +52,8 @@ class Engine:
         self._runs = runs
         self._drafts = drafts
         self.settings = settings
+        self._book = book
+        self._consents = Consents(journal, reader, book, runs.claimed)
         self.history = History(journal, reader, runs.begin, runs.check, runs.still)
         self.past = Past(journal, reader)
 
@@ -63,10 +75,43 @@ class Engine:
 
     async def answer(self, question: str, answer: Answer, *, go_on: bool = False) -> str:
         """Answer a question; the session it belongs to. With `go_on` a run that a restart left waiting is resumed."""
-        session = await self._runs.answer(question, answer)
+        return await self._gone_on(await self._runs.answer(question, answer), go_on)
+
+    async def _gone_on(self, session: str, go_on: bool) -> str:
         if go_on and not self._runs.going(session):
             await self._runs.resume(session)
         return session
+
+    def consents(self) -> list[tuple[SessionRow, OpenConsent]]:
+        """The requests that wait for a word, the oldest first."""
+        return [(self.session(each.session), each) for each in self._reader.consents()]
+
+    async def allow(
+        self, request: str, scope: Scope = "once", patterns: Sequence[str] = (), *, like: bool = False,
+        go_on: bool = False,
+    ) -> str:  # fmt: skip
+        """Let a call happen; the session. Any scope but *once* remembers `patterns`, which the request must offer.
+
+        With `like` every waiting request of the session that is alike is allowed too. With `go_on` a run that a restart
+        left waiting is resumed.
+        """
+        return await self._gone_on(await self._consents.allow(request, scope, patterns, like=like), go_on)
+
+    async def deny(self, request: str, reason: str = "", *, like: bool = False, go_on: bool = False) -> str:
+        """Refuse a call; the session. The model reads the reason."""
+        return await self._gone_on(await self._consents.deny(request, reason, like=like), go_on)
+
+    async def set_mode(self, session: str, mode: Mode) -> None:
+        """How much the session asks from now on; it also decides what waits."""
+        await self._consents.set_mode(session, mode)
+
+    def rules(self) -> Book:
+        """The rules that hold, or why they cannot be read."""
+        return self._book.read()
+
+    async def revoke(self, rule: str) -> str:
+        """Take a rule back; what it said."""
+        return await self._book.revoke(rule)
 
     async def resume(self, session: str, settle: Settle = "") -> None:
         await self._runs.resume(session, settle)

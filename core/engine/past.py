@@ -7,6 +7,7 @@ from core.domain.steps import Step
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.timeline.align import Alignment, align
+from core.timeline.ledger import Ledger
 from core.timeline.queries import Failure, recent_failures
 from core.timeline.report import USUAL, Report, Thresholds, report
 from core.timeline.runs import RunMade, Runs
@@ -27,6 +28,13 @@ class Past:
         async for entry in self._journal.read(session):
             folded.hear(entry)
         return list(folded.made.values())
+
+    async def ledger(self, session: str) -> Ledger:
+        """What filled the window of the model, request by request, and where it was compacted."""
+        folded = Ledger()
+        async for entry in self._journal.read(session):
+            folded.hear(entry)
+        return folded
 
     async def all_runs(self) -> AsyncIterator[RunMade]:
         """Every run there is, those of the newest session first; one session is held at a time."""

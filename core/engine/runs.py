@@ -55,6 +55,7 @@ class Runs:
 
     Attributes:
         report: called with an exception that is a bug of ours.
+        claimed: questions and requests that somebody is about to answer, so that each is answered once.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class Runs:
         self._drafts = drafts
         self._report = report
         self._live: dict[str, _Live] = {}
-        self._answering: set[str] = set()
+        self.claimed: set[str] = set()
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._closing = False
         self._forget = journal.listen(self._hear)
@@ -152,18 +153,18 @@ class Runs:
     async def answer(self, question: str, answer: Answer) -> str:
         """Make an answer a fact, once; the session it belongs to."""
         asked = self._reader.asked(question)
-        if asked is None or question in self._answering:
+        if asked is None or question in self.claimed:
             raise Problem(
                 f"The question {question} is not open.",
                 "It was answered already, or its run has ended.",
                 "List the open ones with `journeyman questions`.",
             )
-        self._answering.add(question)
+        self.claimed.add(question)
         try:
             session, call = asked
             await self._journal.append(session, QuestionAnswered(question, call, answer))
         finally:
-            self._answering.discard(question)
+            self.claimed.discard(question)
         return session
 
     async def resume(self, session: str, settle: Settle = "") -> None:

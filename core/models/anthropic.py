@@ -35,6 +35,7 @@ class Anthropic:
     def __init__(self, server: Server, model: str = "", known: Known = UNKNOWN) -> None:
         self._wire = Wire(server, model)
         self._known = known
+        self.window = known.window or 0
         self._root = "" if server.base_url.rstrip("/").endswith("/v1") else "/v1"
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:

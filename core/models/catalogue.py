@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from core.domain.problems import Problem
+from core.domain.tiers import choose
 from core.models.model import Delta, Fault, Model, Request
 from core.models.price import FREE, Figures, Price, table
 from core.models.script import read_script
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # the wires bring the library for HTTP, which is loaded when 
     from core.models.wires import Remote
 
 SCRIPTED = "scripted"
+CHOSEN = ("auto", "small", "mid", "frontier")
 LIST_S = 3.0  # so long a run waits for what its server says of the model
 KEPT_S = 600.0  # so long a list holds
 
@@ -90,14 +92,26 @@ class Catalogue:
         """The model of a run. Says at once what is wrong with its name, and of its server when it is asked."""
         if name == SCRIPTED:
             return Scripted(read_script(script))
+        if name in CHOSEN:
+            return self.model(self.chosen(name), script)
         site, model = self.named(name)
         self._server(site, Key())
         return Served(self, name, site, model)
+
+    def chosen(self, name: str) -> str:
+        """The model that does most work where the tiers choose."""
+        found = choose(self._settings().tiers, name, ("any",)).model
+        if found in CHOSEN:
+            do = "Give the tiers their models in the settings, or name a model as PROVIDER/MODEL."
+            raise Problem(f"No model is set up for {name!r}.", "The tiers are empty.", do)
+        return found
 
     def facts(self, name: str) -> Facts:
         """What is known by now, without asking anybody."""
         if name == SCRIPTED:
             return Facts()
+        if name in CHOSEN:
+            return self.facts(self.chosen(name))
         site, model = self.named(name)
         listed = self._lists.get(site)
         row = table().row(site.prices, model)
@@ -110,15 +124,19 @@ class Catalogue:
 
     async def learn(self, name: str) -> Facts:
         """What is known, after its server had a moment to say it."""
+        if name in CHOSEN:
+            name = self.chosen(name)
         facts = self.facts(name)
-        if name != SCRIPTED and facts.window is None:
+        if name == SCRIPTED or facts.window is not None:
+            return facts
+        site, _ = self.named(name)
+        if site not in self._lists:
             try:
                 async with asyncio.timeout(LIST_S):
-                    await self.listed(self.named(name)[0])
-            except (Problem, TimeoutError):  # a list that fails holds up nobody
-                pass
-            facts = self.facts(name)
-        return facts
+                    await self.listed(site)
+            except (Problem, TimeoutError):  # a list that fails holds up nobody, and is not asked for again at once
+                self._lists[site] = Lists({}, time.monotonic())
+        return self.facts(name)
 
     def found_out(self, name: str, tools: bool) -> None:
         """Whether a model takes tool calls, seen by trying."""
@@ -181,6 +199,11 @@ class Served:
         self._site = site
         self._model = model
         self._remote: Remote | None = None
+
+    @property
+    def window(self) -> int:
+        """The most tokens that a request may have, as far as is known by now; 0 is unknown."""
+        return self._catalogue.facts(self._name).window or 0
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """The reply, and what it cost where the price is known."""

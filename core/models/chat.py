@@ -25,6 +25,7 @@ class Chat:
     def __init__(self, server: Server, model: str = "", known: Known = UNKNOWN, dialect: Dialect | None = None) -> None:
         self._wire = Wire(server, model)
         self._known = known
+        self.window = known.window or 0
         self._dialect = dialect or dialect_of(server.host)
         self._unwanted: set[str] = set()
 

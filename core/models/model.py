@@ -76,6 +76,10 @@ class Delta:
 
 
 class Model(Protocol):
+    """Streams replies. `window` is the most tokens that a request may have; 0 is unknown."""
+
+    window: int
+
     def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """The reply, piece by piece. Raises Fault when the server fails."""
         ...

@@ -29,6 +29,7 @@ class Ollama:
     def __init__(self, server: Server, model: str = "", known: Known = UNKNOWN) -> None:
         self._wire = Wire(server, model)
         self._known = known
+        self.window = known.window or 0
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """The reply."""

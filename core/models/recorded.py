@@ -72,6 +72,7 @@ class Recorded:
     def __init__(self, played: Iterator[Outcome], whole: Callable[[Text], str]) -> None:
         self._played = played
         self._whole = whole
+        self.window = 0
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         outcome = next(self._played, None)

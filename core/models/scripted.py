@@ -16,6 +16,7 @@ class Scripted:
 
     def __init__(self, script: Script) -> None:
         self._script = script
+        self.window = script.window
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         line = self._script.line(request.role, request.turn)

@@ -5,14 +5,22 @@ The weights are fitted to o200k_base over 15 kinds of text; by kind the estimate
 
 import re
 
+from core.domain.events import Text
 from core.models.attach import IMAGES
 from core.models.model import Request
 
-SIGNS = re.compile(
-    r"(?P<word>[^\W\d_\u0530-\U0010ffff]+)|(?P<digits>[0-9]+)|(?P<mark>[!-/:-@\[-`{-~])|(?P<break>[^\S\n]*\n\s*)"
-    r"|(?P<gap>[^\S\n]{2,})|(?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])|(?P<kana>[\u3040-\u30ff])"
-    r"|(?P<hangul>[\uac00-\ud7a3])|(?P<other>\S)"
-)
+WORDS = re.compile(r"[^\W\d_\u0530-\U0010ffff]+")
+THREE_DIGITS, MARKS = re.compile(r"[0-9]{1,3}"), re.compile(r"[!-/:-@\[-`{-~]")
+GAPS, SIGNS = re.compile(r"\s\s+|\n"), re.compile(r"\S")
+ASCII = [chr(code) for code in range(128)]
+ONLY_LETTERS = str.maketrans({sign: " " for sign in ASCII if not sign.isalpha()})
+ONLY_DIGITS = str.maketrans({sign: " " for sign in ASCII if not sign.isdigit()})
+NO_MARKS = str.maketrans({sign: None for sign in ASCII if MARKS.match(sign)})
+SCRIPTS = {
+    "han": re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"),
+    "kana": re.compile(r"[\u3040-\u30ff]"),
+    "hangul": re.compile(r"[\uac00-\ud7a3]"),
+}
 WEIGHTS = {
     "mark": 0.506,
     "break": 1.455,
@@ -32,18 +40,39 @@ LOWEST, HIGHEST = 0.4, 4.0
 
 
 def estimate(text: str) -> int:
-    """About how many tokens a text is."""
-    total = 0.0
-    for sign in SIGNS.finditer(text):
-        kind = sign.lastgroup or ""
-        size = sign.end() - sign.start()
-        if kind == "word":
-            total += WORD + (size - 6) * BEYOND_SIX if size > 6 else WORD
-        elif kind == "digits":
-            total += -(-size // 3) * DIGITS
-        else:
-            total += WEIGHTS[kind]
-    return round(total)
+    """About how many tokens a text is. Each kind of sign is counted in one sweep: a loop over signs takes ten times."""
+    if not text.isascii():
+        return _estimate_any(text)
+    words, digits = text.translate(ONLY_LETTERS).split(), text.translate(ONLY_DIGITS).split()
+    total = _of_words(words) + sum((len(run) + 2) // 3 for run in digits) * DIGITS
+    return round(total + _of_gaps(text) + (len(text) - len(text.translate(NO_MARKS))) * WEIGHTS["mark"])
+
+
+def _estimate_any(text: str) -> int:
+    words, digits, marks = WORDS.findall(text), THREE_DIGITS.findall(text), len(MARKS.findall(text))
+    counts = {name: len(signs.findall(text)) for name, signs in SCRIPTS.items()}
+    counts["other"] = len(SIGNS.findall(text)) - sum(map(len, words)) - sum(map(len, digits)) - marks
+    counts["other"] -= sum(counts[name] for name in SCRIPTS)
+    total = _of_words(words) + _of_gaps(text) + len(digits) * DIGITS + marks * WEIGHTS["mark"]
+    return round(total + sum(WEIGHTS[name] * count for name, count in counts.items()))
+
+
+def _of_words(words: list[str]) -> float:
+    return len(words) * WORD + sum(len(word) - 6 for word in words if len(word) > 6) * BEYOND_SIX
+
+
+def _of_gaps(text: str) -> float:
+    gaps = GAPS.findall(text)
+    breaks = sum("\n" in gap for gap in gaps)
+    return breaks * WEIGHTS["break"] + (len(gaps) - breaks) * WEIGHTS["gap"]
+
+
+def estimate_text(text: Text) -> int:
+    """The same for words of any length: what is kept apart counts by how much longer it is than its head."""
+    head = estimate(text.head)
+    return (
+        head if not text.blob else round(head * max(1.0, text.size / (len(text.head.encode("utf-8", "replace")) or 1)))
+    )
 
 
 def estimate_request(request: Request) -> int:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from core.domain.clock import Clock, now
 from core.domain.events import (
+    ConsentAsked,
+    ConsentGiven,
     Entry,
     PersonSpoke,
     QuestionAnswered,
@@ -213,11 +215,11 @@ def kept(db: sqlite3.Connection, name: str) -> bytes | None:
 
 
 def track_question(db: sqlite3.Connection, number: int, entry: Entry) -> None:
-    """The open questions, for the inbox."""
+    """The open questions and consents, for the inbox."""
     match entry.event:
-        case QuestionAsked(question=question):
-            db.execute("INSERT OR REPLACE INTO question VALUES (?, ?, ?)", (question.id, number, entry.seq))
-        case QuestionAnswered(question_id=name):
+        case QuestionAsked(question=asked) | ConsentAsked(request=asked):
+            db.execute("INSERT OR REPLACE INTO question VALUES (?, ?, ?)", (asked.id, number, entry.seq))
+        case QuestionAnswered(question_id=name) | ConsentGiven(request_id=name):
             db.execute("DELETE FROM question WHERE id = ?", (name,))
         case RunEnded():
             db.execute("DELETE FROM question WHERE session = ?", (number,))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from core.domain.consent import ConsentRequest, OpenConsent
 from core.domain.question import Option, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
@@ -104,17 +105,23 @@ class Reader:
 
     def questions(self) -> list[tuple[str, Question]]:
         """The open questions with their sessions, the oldest first."""
-        rows = self._db.execute(
-            "SELECT s.id, e.at, e.payload FROM question q JOIN session s ON s.number = q.session"
-            " JOIN entry e ON e.id = q.session << 32 | q.seq ORDER BY e.at"
-        )
+        rows = self._waiting("question_asked")
         return [(name, _question(json.loads(payload)["question"], at)) for name, at, payload in rows]
+
+    def consents(self) -> list[OpenConsent]:
+        """The open requests whether a call may happen, the oldest first."""
+        return [self._consent(*row) for row in self._waiting("consent_asked")]
+
+    def consent(self, request: str) -> OpenConsent | None:
+        """An open request by its id."""
+        rows = self._waiting("consent_asked", request)
+        return self._consent(*rows[0]) if rows else None
 
     def asked(self, question: str) -> tuple[str, str] | None:
         """The session and the call of an open question."""
         row = self._db.execute(
             "SELECT s.id, e.payload FROM question q JOIN session s ON s.number = q.session"
-            " JOIN entry e ON e.id = q.session << 32 | q.seq WHERE q.id = ?",
+            " JOIN entry e ON e.id = q.session << 32 | q.seq WHERE q.id = ? AND e.kind = 'question_asked'",
             (question,),
         ).fetchone()
         return (row[0], json.loads(row[1])["call_id"]) if row else None
@@ -122,6 +129,22 @@ class Reader:
     def find(self, text: str, limit: int = 100) -> list[Hit]:
         """The newest entries that hold all the words."""
         return find(self._db, text, limit)
+
+    def _waiting(self, kind: str, name: str = "") -> list[tuple[str, int, str]]:
+        """What waits for a person, of one kind: the session, when it was asked, and what."""
+        return self._db.execute(
+            "SELECT s.id, e.at, e.payload FROM question q JOIN session s ON s.number = q.session"
+            " JOIN entry e ON e.id = q.session << 32 | q.seq WHERE e.kind = ? AND (? = '' OR q.id = ?) ORDER BY e.at",
+            (kind, name, name),
+        ).fetchall()
+
+    def _consent(self, session: str, asked: int, payload: str) -> OpenConsent:
+        plain = json.loads(payload)
+        request = plain["request"]
+        lists = {name: tuple(request.get(name, ())) for name in ("taint", "patterns")}
+        arguments = plain.get("arguments", {})
+        whole = self.blob(arguments["blob"]).decode("utf-8", "replace") if arguments.get("blob") else ""
+        return OpenConsent(session, ConsentRequest(**{**request, **lists}), whole or arguments.get("head", ""), asked)
 
     def _number(self, session: str) -> int:
         if session not in self._numbers:

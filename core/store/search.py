@@ -9,6 +9,7 @@ from typing import Any
 
 from core.domain.events import (
     CallRefused,
+    ContextCompacted,
     FileChanged,
     FilesRewound,
     Nudged,
@@ -64,6 +65,8 @@ def words(event: RunEvent) -> Iterator[str]:
             yield spoken(answer)
         case Nudged(text=text):
             yield text.head
+        case ContextCompacted(summary=summary):
+            yield summary.head
         case RunEnded(reason=reason, summary=summary):
             yield from (reason, summary.head)
         case FilesRewound(files=files):

@@ -39,6 +39,7 @@ class SessionTable(SQLModel, table=True):
     verdict: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
     checked: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
     origin: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
+    mode: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
 
 
 class EntryTable(SQLModel, table=True):

@@ -7,6 +7,7 @@ from typing import Literal
 from core.domain.events import (
     CallRefused,
     CallStarted,
+    ContextCompacted,
     DecisionMade,
     Entry,
     FileChanged,
@@ -144,6 +145,8 @@ def _hear(run: RunMade, entry: Entry) -> None:
             run.rounds += 1
             run.tokens += usage.input + usage.output
             run.answer = line(text) or run.answer
+        case ContextCompacted(usage=usage):
+            run.tokens += usage.input + usage.output
         case Retried():
             run.retries += 1
         case CallStarted(call_id=call, tool=tool, object=what):

@@ -54,6 +54,8 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "interrupted": KindLook("triangle-alert", "waiting", "Interrupted", "interrupted"),
         "paused": KindLook("pause", "second", "Paused"),
         "notice": KindLook("info", "second", "Notice"),
+        "compaction": KindLook("corner-down-left", "second", "Context compacted"),
+        "recall": KindLook("search", "second", "Looked back"),
         "end": KindLook("flag", "second", "End of the run", "card"),
         "fork": KindLook("share", "second", "Forked"),
         "rewind": KindLook("corner-down-left", "second", "Files put back"),
@@ -98,6 +100,8 @@ def badges(step: Step) -> list[Badge]:
     marks, found = step.marks, list[Badge]()
     if "exit" in marks:
         found.append(Badge(f"{words('exit')} {marks['exit']}", "failed" if marks["exit"] else "second"))
+    if marks.get("before"):
+        found.append(Badge(f"{amount(marks['before'])} → {amount(marks.get('after', 0))} {words('tok')}"))
     if marks.get("files", 0) > 1:
         found.append(Badge(f"{marks['files']} {words('files')}"))
     if marks.get("outside"):

@@ -13,6 +13,7 @@ from core.domain.events import (
     CallStarted,
     ConsentAsked,
     ConsentGiven,
+    ContextCompacted,
     Entry,
     FileChanged,
     LimitMet,
@@ -51,7 +52,16 @@ EVENTS: dict[type[Any], SearchStrategy[RunEvent]] = {
     SessionOpened: st.builds(SessionOpened, st.just("s"), WORDS, WORDS),
     RunStarted: st.builds(RunStarted, WORDS, SMALL),
     PersonSpoke: st.builds(PersonSpoke, TEXTS),
-    RequestSent: st.builds(RequestSent, WORDS, SMALL),
+    RequestSent: st.builds(
+        RequestSent,
+        WORDS,
+        SMALL,
+        tokens=st.dictionaries(WORDS, SMALL, max_size=2),
+        role=st.sampled_from(["", "summary"]),
+    ),
+    ContextCompacted: st.builds(
+        ContextCompacted, WORDS, SMALL, SMALL, st.lists(CALLS, max_size=2).map(tuple), SMALL, SMALL, summary=TEXTS
+    ),
     Replied: st.builds(
         Replied, TEXTS, TEXTS, st.tuples() | st.tuples(st.builds(Call, CALLS, TOOLS)), st.builds(Usage, SMALL, SMALL)
     ),

@@ -117,7 +117,7 @@ def test_the_property_catches_a_planted_bug(
     monkeypatch: pytest.MonkeyPatch, name: str, bug: Callable[[Callable[..., object]], Callable[..., object]]
 ) -> None:
     monkeypatch.setattr(steps_module._Pen, name, bug(getattr(steps_module._Pen, name)))
-    tried = settings(max_examples=400, derandomize=True, database=None, phases=[Phase.generate])(
+    tried = settings(max_examples=1000, derandomize=True, database=None, phases=[Phase.generate])(
         given(journals())(check_every_prefix)
     )
     with pytest.raises(AssertionError):

@@ -72,7 +72,7 @@ class _Forgetful(set[str]):
 def _open_to_all(real: Callable[..., None]) -> Callable[..., None]:
     def init(self: Runs, *given: Any) -> None:
         real(self, *given)
-        self._answering = _Forgetful()
+        self.claimed = _Forgetful()
 
     return init
 

@@ -327,6 +327,8 @@ def test_a_limit_and_a_lasting_fault_are_ends(tmp_path: Path) -> None:
 class Broken:
     """A model with a bug."""
 
+    window = 0
+
     async def stream(self, request: Request):  # type: ignore[no-untyped-def]
         yield Delta(text="so far")
         raise KeyError("a bug")
