@@ -1,5 +1,6 @@
 """Build every service once, bottom up; close them in reverse."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -7,8 +8,11 @@ from pathlib import Path
 from core.domain.problems import Trouble
 from core.engine.drafts import Drafts
 from core.engine.engine import Engine
+from core.engine.providers import Providers
 from core.engine.runs import Runs
+from core.models.catalogue import Catalogue
 from core.settings.file import SettingsFile
+from core.settings.secrets import Secrets
 from core.store.journal import Journal
 from core.store.opening import Opened, open_data
 from core.store.reader import Reader
@@ -46,9 +50,11 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
     reader = Reader(opened.path, frozen=opened.frozen)
     journal = Journal(opened.database, reader)
     drafts = Drafts()
-    runs = Runs(journal, reader, drafts, report)
+    catalogue = Catalogue(lambda: settings.now, Secrets(os.environ), os.environ)
+    runs = Runs(journal, reader, drafts, report, catalogue)
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
-    engine = Engine(opened, journal, reader, runs, drafts, settings, book)
+    providers = Providers(catalogue, settings, os.environ)
+    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers)
     if opened.database:
         await runs.recover()
     return Services(engine, runs, opened, reader, book)

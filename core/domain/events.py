@@ -73,6 +73,7 @@ class RunStarted:
     """How the run is to be done. A limit of 0 is none; `attended`: a person can be asked to extend one.
 
     `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
+    `effort`, `max_output` and `temperature` are asked of the model where they are set.
     """
 
     model: str
@@ -84,6 +85,19 @@ class RunStarted:
     attended: bool = False
     mode: Mode = DEFAULT_MODE
     allow: tuple[str, ...] = ()
+    effort: str = ""
+    max_output: int = 0
+    temperature: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChosen:
+    """From the next request on this model is asked, and so much of it."""
+
+    model: str
+    effort: str = ""
+    max_output: int = 0
+    temperature: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +150,10 @@ class ContextCompacted:
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """`stop` is why the model ended, empty when it was done. `carry` is what its server wants back unread."""
+    """`stop` is why the model ended, empty when it was done. `carry` is what its server wants back unread.
+
+    `note` is what a person should know of how it was read, `cost` what it cost in US dollars; None is unknown.
+    """
 
     text: Text = Text()
     reasoning: Text = Text()
@@ -144,6 +161,8 @@ class Replied:
     usage: Usage = Usage()
     stop: str = ""
     carry: Text = Text()
+    note: str = ""
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +399,7 @@ RunEvent = (
     SessionOpened
     | SessionForked
     | RunStarted
+    | ModelChosen
     | PersonSpoke
     | RequestSent
     | ContextCompacted

@@ -22,6 +22,7 @@ from core.domain.events import (
     FilesRewound,
     LimitMet,
     LimitRaised,
+    ModelChosen,
     ModeSet,
     Nudged,
     PersonSpoke,
@@ -169,7 +170,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.mark(call, outside=1)
         case SessionOpened() | CallAllowed() | DecisionMade() | ProblemReported():
             pass  # said by the list, or by the row of their call
-        case LimitMet() | LimitRaised() | Nudged() | ModeSet():
+        case LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen():
             changed.add("notice", "done", object=line(_notice(entry.event)))
         case RunPaused(why=why):
             changed.close("request", "stopped")
@@ -187,8 +188,10 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
     return changed.rows()
 
 
-def _notice(event: LimitMet | LimitRaised | Nudged | ModeSet) -> str:
+def _notice(event: LimitMet | LimitRaised | Nudged | ModeSet | ModelChosen) -> str:
     match event:
+        case ModelChosen(model=model, effort=effort):
+            return f"the model is {model}" + (f", effort {effort}" if effort else "")
         case LimitMet(limit=limit, used=used, allowed=allowed):
             return f"{used:g} of {allowed:g} {limit}"
         case LimitRaised(limit=limit, allowed=allowed):
@@ -231,10 +234,13 @@ def _reply(event: Replied, changed: "_Pen") -> None:
     spent = event.usage.input + event.usage.output
     marks = {"tokens": event.usage.output} if event.usage.output else {}
     said = line(event.reasoning) or line(", ".join(call.tool for call in event.calls)) or "the answer"
-    changed.close("request", "done", object=said, marks=marks, tokens=spent)
+    cost, priced = event.cost or 0.0, {} if event.cost is None else {"priced": 1}
+    changed.close("request", "done", object=said, marks=marks, tokens=spent, cost=cost)
+    if event.note:
+        changed.add("notice", "done", object=line(event.note))
     if event.text.head:
         changed.add("reply", "done", object=line(event.text))
-    changed.count(thoughts=1, tokens=spent)
+    changed.count(thoughts=1, tokens=spent, cost=cost, **priced)
 
 
 def _compact(event: ContextCompacted, changed: "_Pen") -> None:
@@ -343,7 +349,14 @@ class _Pen:
             self._put(replace(step, status=status, last=self.entry.seq))
 
     def close(
-        self, key: str, status: str, *, object: str = "", marks: Mapping[str, int] | None = None, tokens: int = 0
+        self,
+        key: str,
+        status: str,
+        *,
+        object: str = "",
+        marks: Mapping[str, int] | None = None,
+        tokens: int = 0,
+        cost: float = 0.0,
     ) -> bool:
         """The last word on an open row; False where there is none."""
         step = self.outline.open.get(key)
@@ -357,22 +370,24 @@ class _Pen:
                 ended=max(self.entry.at, step.began),
                 marks={**step.marks, **(marks or {})},
                 tokens=step.tokens + tokens,
+                cost=step.cost + cost,
                 last=self.entry.seq,
             )
         )
         return True
 
-    def mark(self, key: str, *, tokens: int = 0, **amounts: int) -> None:
+    def mark(self, key: str, *, tokens: int = 0, cost: float = 0.0, **amounts: int) -> None:
         """Add to the figures of an open row."""
         if step := self.outline.open.get(key):
             marks = dict(step.marks)
             for name, amount in amounts.items():
                 marks[name] = marks.get(name, 0) + amount
-            self._put(replace(step, marks=marks, tokens=step.tokens + tokens, last=self.entry.seq))
+            tokens, cost = step.tokens + tokens, step.cost + cost
+            self._put(replace(step, marks=marks, tokens=tokens, cost=cost, last=self.entry.seq))
 
-    def count(self, *, tokens: int = 0, **amounts: int) -> None:
+    def count(self, *, tokens: int = 0, cost: float = 0.0, **amounts: int) -> None:
         """Add to the totals of the run, in its header row."""
-        self.mark("run", tokens=tokens, **amounts)
+        self.mark("run", tokens=tokens, cost=cost, **amounts)
 
     def _put(self, step: Step) -> None:
         self._changed[step.row] = step

@@ -1,7 +1,7 @@
 """Fold facts into what the model sees, and what is still owed to it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from core.domain.clock import SECOND
 from core.domain.events import (
@@ -12,6 +12,7 @@ from core.domain.events import (
     FilesRewound,
     LimitMet,
     LimitRaised,
+    ModelChosen,
     Nudged,
     PersonSpoke,
     QuestionAnswered,
@@ -80,6 +81,8 @@ class Conversation:
         match entry.event:
             case RunStarted():
                 self._begin(entry.event)
+            case ModelChosen() if self.start:
+                self.start = chosen_for(self.start, entry.event)
             case PersonSpoke(text=text, attachments=attachments):
                 self.waiting.append(Message("user", text, attachments=attachments))
             case RequestSent():
@@ -147,6 +150,7 @@ class Conversation:
         self.at = entry.at
         if isinstance(event, Replied):
             self.spent["rounds"] = self.spent.get("rounds", 0.0) + 1
+            self.spent["cost"] = self.spent.get("cost", 0.0) + (event.cost or 0.0)
             self.spent["tokens"] = self.spent.get("tokens", 0.0) + event.usage.input + event.usage.output
 
     def _settle(self, call: str, output: Text, failed: bool = False) -> None:
@@ -154,6 +158,17 @@ class Conversation:
         if self.pending.pop(call, None):
             self.messages.append(Message("tool", output, call_id=call, failed=failed))
         self.started.pop(call, None)
+
+
+def chosen_for(start: RunStarted, chosen: ModelChosen) -> RunStarted:
+    """How the run goes on, and the next one begins."""
+    return replace(
+        start,
+        model=chosen.model,
+        effort=chosen.effort,
+        max_output=chosen.max_output,
+        temperature=chosen.temperature,
+    )
 
 
 def put_back_note(files: tuple[Rewound, ...]) -> str:

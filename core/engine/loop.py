@@ -1,6 +1,7 @@
 """Work one run to its end. All that is known is in the journal, so going on after a crash is the same as starting."""
 
 import asyncio
+from contextlib import aclosing
 
 from core.domain.events import (
     Call,
@@ -21,10 +22,10 @@ from core.domain.problems import Problem
 from core.engine.drafts import Draft
 from core.engine.guards import check_limits, check_repeats
 from core.engine.work import Work
-from core.models.model import Asked, Fault, Request
+from core.models.model import Asked, Delta, Fault, Request
 from core.models.retry import wait_s
 from core.tools.ask import question
-from core.tools.catalogue import ASK, TOOLS, read_arguments
+from core.tools.catalogue import ASK, TOOLS, read_arguments, specs
 
 
 async def work(run: Work) -> RunEnded | RunPaused:
@@ -61,6 +62,7 @@ async def next_reply(run: Work) -> None:
     """One request, asked again while that may help."""
     attempt = 1
     while True:
+        run.turn_to_chosen()
         await run.record(RequestSent(run.model_name, run.talk.rounds + 1))
         try:
             return await read_reply(run)
@@ -84,20 +86,27 @@ async def read_reply(run: Work) -> None:
         run.reading = None
 
 
+def request(run: Work) -> Request:
+    """What is asked of the model now."""
+    talk = run.talk
+    return Request(talk.messages, talk.turn, tools=specs(), wanted=run.wanted(), whole=run.whole, contents=run.contents)
+
+
 async def stream(run: Work) -> None:
     """Tell the reply as it comes; record it when it is whole, or what came of it."""
     text: list[str] = []
     reasoning: list[str] = []
     calls: list[Asked] = []
-    usage, stop, carry = Usage(), "", ""
+    last = Delta()
     try:
-        async for delta in run.model.stream(Request(run.talk.messages, run.talk.turn, whole=run.whole)):
-            text.append(delta.text)
-            reasoning.append(delta.reasoning)
-            calls += delta.calls
-            usage, stop, carry = delta.usage or usage, delta.stop or stop, delta.carry or carry
-            if delta.text or delta.reasoning:
-                run.drafts.tell(Draft(run.session, delta.text, delta.reasoning))
+        async with aclosing(run.model.stream(request(run))) as deltas:
+            async for delta in deltas:
+                text.append(delta.text)
+                reasoning.append(delta.reasoning)
+                calls += delta.calls
+                last = last.followed_by(delta)
+                if delta.text or delta.reasoning:
+                    run.drafts.tell(Draft(run.session, delta.text, delta.reasoning))
     except (Fault, asyncio.CancelledError) as error:
         why = error.trouble.what if isinstance(error, Fault) else "stopped"
         if any(text):
@@ -106,7 +115,8 @@ async def stream(run: Work) -> None:
     else:
         number = run.talk.total_rounds + 1
         named = tuple(Call(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(calls, 1))
-        await run.record(Replied(Text("".join(text)), Text("".join(reasoning)), named, usage, stop, Text(carry)))
+        said, thought, usage = Text("".join(text)), Text("".join(reasoning)), last.usage or Usage()
+        await run.record(Replied(said, thought, named, usage, last.stop, Text(last.carry), last.note, last.cost))
     finally:
         run.drafts.tell(Draft(run.session, ended=True))
 

@@ -9,6 +9,7 @@ from typing import Literal
 from weakref import WeakValueDictionary
 
 from core.domain.events import (
+    ModelChosen,
     PersonSpoke,
     QuestionAnswered,
     RunEnded,
@@ -25,11 +26,11 @@ from core.domain.ids import session_id
 from core.domain.problems import Problem, Trouble
 from core.domain.question import Answer
 from core.domain.sessions import SessionRow
-from core.engine.conversation import Conversation
+from core.engine.conversation import Conversation, chosen_for
 from core.engine.drafts import Drafts
 from core.engine.loop import work
 from core.engine.work import Work
-from core.models.catalogue import model_for
+from core.models.catalogue import Catalogue
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
@@ -59,12 +60,18 @@ class Runs:
     """
 
     def __init__(
-        self, journal: Journal, reader: Reader, drafts: Drafts, report: Callable[[BaseException], None]
+        self,
+        journal: Journal,
+        reader: Reader,
+        drafts: Drafts,
+        report: Callable[[BaseException], None],
+        models: Catalogue,
     ) -> None:
         self._journal = journal
         self._reader = reader
         self._drafts = drafts
         self._report = report
+        self._models = models
         self._live: dict[str, _Live] = {}
         self.claimed: set[str] = set()
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -110,7 +117,7 @@ class Runs:
 
     def check(self, began: RunStarted) -> None:
         """What is wrong with a model or its script is said before anything is written."""
-        model_for(began.model, self._whole(began.script))
+        self._models.model(began.model, self._whole(began.script))
 
     async def say(self, session: str, text: str, *, now: bool = False) -> None:
         """A message: heard after this round where a run is going, else the start of the next run.
@@ -128,6 +135,14 @@ class Runs:
                     await self._begin(session, _start_of(await self._talk(session)))
             else:
                 await self._begin(session, words, _start_of(await self._talk(session)))
+
+    async def choose(self, session: str, chosen: ModelChosen) -> None:
+        """Another model from the next request on, or other wishes of the same."""
+        async with self._turn(session):
+            start = _start_of(await self._talk(session))
+            self._row(session)
+            self.check(chosen_for(start, chosen))
+            await self._journal.append(session, chosen)
 
     async def pause(self, session: str) -> None:
         """After this round."""
@@ -229,7 +244,8 @@ class Runs:
         row = self._row(session)
         talk = await self._talk(session)
         started = _start_of(talk)
-        model = model_for(started.model, self._whole(started.script))
+        script = self._whole(started.script)
+        model = self._models.model(started.model, script)
         # What became a fact meanwhile. So few entries are read without a pause, so from here on `_hear` misses none.
         async for entry in self._journal.read(session, talk.seq):
             talk.hear(entry)
@@ -243,6 +259,7 @@ class Runs:
             journal=self._journal,
             reader=self._reader,
             drafts=self._drafts,
+            model_of=lambda name: self._models.model(name, script),
         )
         self._live[session] = _Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
 
@@ -271,6 +288,7 @@ class Runs:
         try:
             if begun:
                 await run.record(*begun)
+            await self._models.learn(run.model_name)
             return await work(run)
         except asyncio.CancelledError:
             if live.stopping:

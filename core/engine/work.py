@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.domain.events import Entry, QuestionAnswered, QuestionAsked, RunEvent, Text
+from core.domain.events import Attachment, Entry, QuestionAnswered, QuestionAsked, RunEvent, Text
 from core.domain.messages import Message
 from core.domain.question import Answer, Question
 from core.engine.acts import act
 from core.engine.conversation import Conversation
 from core.engine.drafts import Drafts
-from core.models.model import Model
+from core.models.model import Model, Wanted
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
@@ -29,6 +29,7 @@ class Work:
         seen: files the run has read, with the digests of their contents: what was not read is not edited.
         pausing: the person wants it to pause at the next boundary.
         reading: set while a reply is being read; words sent now cut it.
+        model_of: gives the model that is chosen now, where another may be chosen in mid-run.
         act, sleep: how a tool acts and how a retry waits; a replay does neither.
     """
 
@@ -44,6 +45,7 @@ class Work:
     seen: dict[str, str] = field(default_factory=dict)
     pausing: bool = False
     reading: asyncio.Timeout | None = None
+    model_of: Callable[[str], Model] | None = None
     act: Act = act
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
@@ -51,6 +53,21 @@ class Work:
         """End the reply that is being read."""
         if self.reading:
             self.reading.reschedule(asyncio.get_running_loop().time())
+
+    def turn_to_chosen(self) -> None:
+        """Work with the model that the person chose meanwhile."""
+        if self.model_of and self.talk.start and self.talk.start.model != self.model_name:
+            self.model = self.model_of(self.talk.start.model)
+            self.model_name = self.talk.start.model
+
+    def wanted(self) -> Wanted:
+        """What the person set for the replies; what is not set is not sent."""
+        start = self.talk.start
+        return Wanted(start.effort or None, start.max_output or None, start.temperature) if start else Wanted()
+
+    def contents(self, attachment: Attachment) -> bytes:
+        """What an attachment holds."""
+        return self.reader.blob(attachment.blob)
 
     async def record(self, *events: RunEvent, blobs: dict[str, bytes] | None = None) -> Entry:
         """Make facts durable; the conversation hears of them before this returns."""

@@ -59,9 +59,7 @@ class Lists:
 class Catalogue:
     """Knows the servers, their models, and what these cost. Lives on the engine's loop."""
 
-    def __init__(
-        self, settings: Callable[[], Settings], secrets: Secrets, environment: Mapping[str, str]
-    ) -> None:
+    def __init__(self, settings: Callable[[], Settings], secrets: Secrets, environment: Mapping[str, str]) -> None:
         self._settings = settings
         self._environment = environment
         self.secrets = secrets
@@ -161,7 +159,9 @@ class Catalogue:
             do = f"Give it: journeyman models key {site.name}, or set {site.variable}."
             raise Fault(f"There is no key for {site.title}.", why, do, again=False, kind="key")
         facts = self.facts(f"{site.name}/{model}") if model else Facts()
-        known = Known(facts.output, facts.window, facts.images, facts.pdf) if model else UNKNOWN
+        # The largest window that Ollama could give would fill the memory; its wire asks for what is needed.
+        window = facts.window if site.wire != "ollama" or facts.window_from == "you" else None
+        known = Known(facts.output, window, facts.images, facts.pdf) if model else UNKNOWN
         return WIRES[site.wire](self._server(site, key, patience), model, known)
 
     def _server(self, site: Site, key: Key, patience: Patience | None = None) -> Server:

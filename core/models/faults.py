@@ -128,7 +128,9 @@ KINDS = {
     "key": Kind("{origin} does not accept the key.", "Check the key of this provider in the settings."),
     "forbidden": Kind("{origin} does not allow this.", "Check what the key may do there, or choose another model."),
     "model": Kind("{origin} has no model {model}.", "Choose one of the models that it lists."),
-    "no_tools": Kind("{model} takes no tool calls at {origin}.", "Choose another model, or start its server with them."),
+    "no_tools": Kind(
+        "{model} takes no tool calls at {origin}.", "Choose another model, or start its server with them."
+    ),
     "filtered": Kind("{origin} withheld the reply.", "Say it in other words, or choose another model."),
     "rate_limited": Kind("{origin} takes no more requests for now.", "Wait, or choose another model.", again=True),
     "overloaded": Kind("{origin} is overloaded.", "Try again later, or choose another model.", again=True),

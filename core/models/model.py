@@ -74,11 +74,24 @@ class Delta:
     note: str = ""
     cost: float | None = None
 
+    def followed_by(self, later: "Delta") -> "Delta":
+        """What is known of the whole reply after one more piece; its words and calls are the reader's to gather."""
+        if later.usage is None and not (later.stop or later.carry or later.note):
+            return self
+        return Delta(
+            usage=later.usage or self.usage,
+            stop=later.stop or self.stop,
+            carry=later.carry or self.carry,
+            note=later.note or self.note,
+            cost=self.cost if later.cost is None else later.cost,
+        )
+
 
 class Model(Protocol):
     """Streams replies. `window` is the most tokens that a request may have; 0 is unknown."""
 
-    window: int
+    @property
+    def window(self) -> int: ...
 
     def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """The reply, piece by piece. Raises Fault when the server fails."""

@@ -80,7 +80,9 @@ def table() -> Table:
 
 
 def _row(plain: dict[str, Any], source: str) -> Row:
-    price = Price(_figures(plain), tuple((at, _figures({**plain, **more})) for at, more in plain.get("above", ())), source)
+    price = Price(
+        _figures(plain), tuple((at, _figures({**plain, **more})) for at, more in plain.get("above", ())), source
+    )
     return Row(re.compile(plain["names"]), plain.get("window"), price)
 
 

@@ -96,4 +96,6 @@ class Recorded:
             reply.usage,
             reply.stop,
             self._whole(reply.carry),
+            reply.note,
+            reply.cost,
         )

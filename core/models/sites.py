@@ -39,6 +39,11 @@ class Site:
         """Whose key it wants."""
         return Owner(self.name, origin_of(self.url), self.variable)
 
+    @property
+    def near(self) -> bool:
+        """It is on this machine."""
+        return bool(origin_of(self.url)) and is_loopback(urlsplit(self.url).hostname or "")
+
 
 def _far(name: str, title: str, url: str, variable: str, wire: str = "chat", prices: str = "") -> Site:
     return Site(name, title, url, wire, variable, prices=prices or name)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -45,6 +46,7 @@ def spec(tool: Tool) -> ToolSpec:
     return ToolSpec(tool.name, tool.description, schema_of(_READERS[tool.name]))
 
 
+@cache
 def specs() -> tuple[ToolSpec, ...]:
     """Every tool, and the question to the person."""
     return (*map(spec, TOOLS.values()), ToolSpec(ASK, ASK_DESCRIPTION, schema_of(_READERS[ASK])))
