@@ -43,6 +43,7 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> None:
     run.add_argument("task", metavar="TASK")
     run.add_argument("-C", dest="folder", metavar="DIR", default=".", help="the folder to work in (else this one)")
     run.add_argument("--script", metavar="FILE", help="play this script instead of a model")
+    run.add_argument("--agent", metavar="A", default="", help="as this agent, a file A.toml in the folder `agents`")
     demo = _add(commands, "demo", "Play the built-in demo in a sample folder. No network, no key.")
     for command in (run, demo):
         command.add_argument("--max-rounds", type=_count, default=60, metavar="N", help="0 means no limit (else 60)")

@@ -3,12 +3,14 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from core.domain.problems import Trouble
 from core.engine.drafts import Drafts
 from core.engine.engine import Engine
 from core.engine.providers import Providers
+from core.engine.prompt import briefed
 from core.engine.runs import Runs
 from core.models.catalogue import Catalogue
 from core.settings.file import SettingsFile
@@ -51,7 +53,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
     journal = Journal(opened.database, reader)
     drafts = Drafts()
     catalogue = Catalogue(lambda: settings.now, Secrets(os.environ), os.environ)
-    runs = Runs(journal, reader, drafts, report, catalogue)
+    runs = Runs(journal, reader, drafts, report, catalogue, partial(briefed, home=folder))
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
     providers = Providers(catalogue, settings, os.environ)
     engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers)

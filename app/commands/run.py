@@ -47,7 +47,8 @@ async def resume(context: Context) -> int:
 async def _begin(context: Context, task: str, folder: Path, script: str) -> int:
     follower = Follower(context)
     try:
-        began = RunStarted(SCRIPTED, context.typed.max_rounds, Text(script))
+        agent = getattr(context.typed, "agent", "")  # the demo has no choice of one
+        began = RunStarted(SCRIPTED, context.typed.max_rounds, Text(script), agent=agent)
         session = await context.engine.start(task, folder, began)
         if not context.typed.json:
             context.out.write(f"Session {session} in {context.engine.session(session).folder}")

@@ -69,9 +69,24 @@ class SessionForked:
 
 
 @dataclass(frozen=True, slots=True)
+class Guide:
+    """A file of the folder that speaks to agents: its length in characters, and how many of them were told.
+
+    `trouble` says why nothing was.
+    """
+
+    name: str
+    size: int = 0
+    told: int = 0
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted:
     """How the run is to be done. A limit of 0 is none; `attended`: a person can be asked to extend one.
 
+    `agent` names a profile, `system` is what the model is told of itself, `tools` those it may call (none named: all),
+    `guides` what the folder said. `boundary` surrounds words that are data: nobody could have known it.
     `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
     `effort`, `max_output` and `temperature` are asked of the model where they are set.
     """
@@ -83,6 +98,11 @@ class RunStarted:
     max_tokens: int = 0
     max_cost: float = 0.0
     attended: bool = False
+    agent: str = ""
+    system: Text = Text()
+    tools: tuple[str, ...] = ()
+    guides: tuple[Guide, ...] = ()
+    boundary: str = ""
     mode: Mode = DEFAULT_MODE
     allow: tuple[str, ...] = ()
     effort: str = ""

@@ -20,6 +20,7 @@ from core.domain.events import (
     Entry,
     FileChanged,
     FilesRewound,
+    Guide,
     LimitMet,
     LimitRaised,
     ModelChosen,
@@ -55,6 +56,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         # kind: (while it goes on, afterwards)
         "run": ("Run", "Run"),
         "person": ("You said", "You said"),
+        "guide": ("Read", "Read"),
         "thinking": ("Thinking", "Thought"),
         "reply": ("Replying", "Replied"),
         "read": ("Reading", "Read"),
@@ -131,8 +133,10 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
     """Bring `outline` up to `entry`; return the rows that are new or changed, in order."""
     changed = _Pen(entry, outline)
     match entry.event:
-        case RunStarted():
+        case RunStarted(guides=guides):
             changed.open("run", key="run")
+            for guide in guides:
+                changed.add("guide", "failed" if guide.trouble else "done", object=line(_guide(guide)))
         case PersonSpoke(text=text):
             changed.add("person", "done", object=line(text))
         case RequestSent(role=role):
@@ -147,17 +151,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
                 changed.add("reply", "stopped", object=line(text))
         case Retried(trouble=trouble, wait_s=wait_s):
             changed.close("request", "failed", object=line(trouble.what), marks={"wait_ms": int(wait_s * 1000)})
-        case CallStarted(call_id=call, step=kind, object=what):
-            changed.open(kind, key=call, object=line(what), numbered=True)
-        case CallRefused(tool=tool, reason=reason):
-            changed.add("refused", "failed", object=line(f"{tool}: {reason.head}"), numbered=True)
-        case FileChanged(call_id=call, added=added, removed=removed):
-            changed.mark(call, files=1, added=added, removed=removed)
-            changed.count(files=1)
-        case ToolReturned(call_id=call, output=output, failed=failed, exit_code=code):
-            marks = {"bytes": output.size or len(output.head)} | ({} if code is None else {"exit": code})
-            if changed.close(call, "failed" if failed else "done", marks=marks):
-                changed.count(calls=1)
+        case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted():
+            _call(entry.event, changed)
         case QuestionAsked(question=question):
             changed.open("question", key=question.id, object=line(question.text), status="waiting", numbered=True)
         case QuestionAnswered(question_id=question_id, answer=answer):
@@ -166,8 +161,6 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.open("consent", key=request.id, object=line(request.object), status="waiting", numbered=True)
         case ConsentGiven(request_id=request_id, allowed=allowed):
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
-        case Tainted(call_id=call):
-            changed.mark(call, outside=1)
         case SessionOpened() | CallAllowed() | DecisionMade() | ProblemReported():
             pass  # said by the list, or by the row of their call
         case LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen():
@@ -188,6 +181,31 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
     return changed.rows()
 
 
+def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainted, changed: "_Pen") -> None:
+    """What became of a call."""
+    match event:
+        case CallStarted(call_id=call, step=kind, object=what):
+            changed.open(kind, key=call, object=line(what), numbered=True)
+        case CallRefused(tool=tool, reason=reason):
+            changed.add("refused", "failed", object=line(f"{tool}: {reason.head}"), numbered=True)
+        case FileChanged(call_id=call, added=added, removed=removed):
+            changed.mark(call, files=1, added=added, removed=removed)
+            changed.count(files=1)
+        case ToolReturned(call_id=call, output=output, failed=failed, exit_code=code):
+            marks = {"bytes": output.size or len(output.head)} | ({} if code is None else {"exit": code})
+            if changed.close(call, "failed" if failed else "done", marks=marks):
+                changed.count(calls=1)
+        case Tainted(call_id=call):
+            changed.mark(call, outside=1)
+
+
+def _guide(guide: Guide) -> str:
+    """What the folder said of itself, and how much of it was told."""
+    if guide.trouble:
+        return f"{guide.name}: {guide.trouble}"
+    return guide.name if guide.told >= guide.size else f"{guide.name}: the first {guide.told:,} of {guide.size:,} signs"
+
+
 def _notice(event: LimitMet | LimitRaised | Nudged | ModeSet | ModelChosen) -> str:
     match event:
         case ModelChosen(model=model, effort=effort):
@@ -206,7 +224,7 @@ def _look_back(event: SessionForked | FilesRewound | VerdictGiven, changed: "_Pe
     """What a person did with the session, besides running it."""
     match event:
         case SessionForked(origin=origin):
-            changed.add("fork", "done", object=origin)
+            changed.add("fork", "done", object=line(origin))
         case FilesRewound(files=files, left=left):
             names = line(", ".join(file.path for file in files))
             changed.add("rewind", "stopped" if left else "done", object=names, marks={"files": len(files)})

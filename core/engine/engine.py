@@ -15,6 +15,7 @@ from core.engine.consents import Consents
 from core.engine.drafts import Draft, Drafts
 from core.engine.history import History
 from core.engine.past import Past
+from core.engine.profiles import Profile, profiles
 from core.engine.providers import Overview, Providers
 from core.engine.runs import Runs, Settle
 from core.models.trial import Trial
@@ -214,6 +215,10 @@ class Engine:
         if self._opened.database is None:
             raise Problem("The data folder cannot be written.", "It was opened to look at.", "")
         return await self._opened.database.do(compact, alone=True)
+
+    def agents(self) -> dict[str, Profile]:
+        """The agents that a person has described, by name."""
+        return profiles(self._opened.path.parent)
 
     def questions(self) -> list[tuple[SessionRow, Question]]:
         """The open questions, the oldest first."""

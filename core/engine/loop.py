@@ -22,10 +22,10 @@ from core.domain.problems import Problem
 from core.engine.drafts import Draft
 from core.engine.guards import check_limits, check_repeats
 from core.engine.work import Work
-from core.models.model import Asked, Delta, Fault, Request
+from core.models.model import Asked, Delta, Fault
 from core.models.retry import wait_s
 from core.tools.ask import question
-from core.tools.catalogue import ASK, TOOLS, read_arguments, specs
+from core.tools.catalogue import ASK, TOOLS, read_arguments
 
 
 async def work(run: Work) -> RunEnded | RunPaused:
@@ -86,12 +86,6 @@ async def read_reply(run: Work) -> None:
         run.reading = None
 
 
-def request(run: Work) -> Request:
-    """What is asked of the model now."""
-    talk = run.talk
-    return Request(talk.messages, talk.turn, tools=specs(), wanted=run.wanted(), whole=run.whole, contents=run.contents)
-
-
 async def stream(run: Work) -> None:
     """Tell the reply as it comes; record it when it is whole, or what came of it."""
     text: list[str] = []
@@ -99,7 +93,7 @@ async def stream(run: Work) -> None:
     calls: list[Asked] = []
     last = Delta()
     try:
-        async with aclosing(run.model.stream(request(run))) as deltas:
+        async with aclosing(run.model.stream(run.request())) as deltas:
             async for delta in deltas:
                 text.append(delta.text)
                 reasoning.append(delta.reasoning)
@@ -124,7 +118,7 @@ async def stream(run: Work) -> None:
 async def perform(run: Work, call: Call) -> None:
     """Give a call its result: by asking, by acting, or by saying why not."""
     try:
-        parameters = read_arguments(call.tool, run.whole(call.arguments))
+        parameters = read_arguments(call.tool, run.whole(call.arguments), run.tools)
     except Problem as problem:
         await run.record(CallRefused(call.id, call.tool, Text(str(problem))))
         return

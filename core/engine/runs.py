@@ -1,7 +1,7 @@
 """Start, stop, answer and resume runs. Owns their tasks; what they did is in the journal."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -56,6 +56,7 @@ class Runs:
 
     Attributes:
         report: called with an exception that is a bug of ours.
+        brief: says in the start of a run what its model is told.
         claimed: questions and requests that somebody is about to answer, so that each is answered once.
     """
 
@@ -66,12 +67,14 @@ class Runs:
         drafts: Drafts,
         report: Callable[[BaseException], None],
         models: Catalogue,
+        brief: Callable[[RunStarted, Path], Awaitable[RunStarted]],
     ) -> None:
         self._journal = journal
         self._reader = reader
         self._drafts = drafts
         self._report = report
         self._models = models
+        self._brief = brief
         self._live: dict[str, _Live] = {}
         self.claimed: set[str] = set()
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -91,6 +94,7 @@ class Runs:
         """Open a session together with its first run: a crash leaves both or none. The session's id."""
         self.check(began)
         name = session_id()
+        began = await self._brief(began, Path(opened.workspace))
         async with self._turn(name):
             self._refuse_closing()
             await self._journal.append(name, replace(opened, session_id=name), PersonSpoke(Text(task)), began)
@@ -159,6 +163,8 @@ class Runs:
                 live.stopping = True
                 live.task.cancel()
                 await asyncio.wait({live.task})
+                if self._live.pop(session, None):  # it was cut before it had begun, so it has no word of its own
+                    await self._journal.append(session, RunEnded("stopped", STOPPED))
                 return
             row = self._row(session)
             if row.status not in GOES_ON:
@@ -237,8 +243,12 @@ class Runs:
     async def _begin(self, session: str, *facts: RunEvent) -> None:
         self._refuse_going(self._row(session))
         self._refuse_closing()
-        await self._journal.append(session, *facts)
+        await self._journal.append(session, *[await self._briefed(session, fact) for fact in facts])
         await self._go(session)
+
+    async def _briefed(self, session: str, fact: RunEvent) -> RunEvent:
+        """Every start says what its model is told."""
+        return await self._brief(fact, Path(self._row(session).folder)) if isinstance(fact, RunStarted) else fact
 
     async def _go(self, session: str) -> None:
         row = self._row(session)
@@ -276,7 +286,7 @@ class Runs:
                 heard_all = not run.talk.waiting or getattr(last, "status", "") != "completed"
                 if heard_all or live.stopping or self._closing:
                     return
-                begun = (_start_of(run.talk),)
+                begun = (await self._brief(_start_of(run.talk), run.workspace),)
         except Problem as problem:  # the journal itself fails: told, and found as interrupted at the next start
             self._report(problem)
         finally:

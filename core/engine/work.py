@@ -6,19 +6,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.domain.events import Attachment, Entry, QuestionAnswered, QuestionAsked, RunEvent, Text
+from core.domain.events import Attachment, Entry, QuestionAnswered, QuestionAsked, RunEvent, RunStarted, Text
 from core.domain.messages import Message
 from core.domain.question import Answer, Question
 from core.engine.acts import act
 from core.engine.conversation import Conversation
 from core.engine.drafts import Drafts
-from core.models.model import Model, Wanted
+from core.models.model import Model, Request, ToolSpec, Wanted
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
+from core.tools.catalogue import specs
 from core.tools.tool import Tool
 
 Act = Callable[[Tool, str, Any, Path, dict[str, str]], Awaitable[tuple[list[RunEvent], dict[str, bytes]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What every request of a run begins with."""
+
+    start: RunStarted | None = None
+    system: str = ""
+    tools: tuple[ToolSpec, ...] = ()
 
 
 @dataclass(slots=True)
@@ -30,6 +40,7 @@ class Work:
         pausing: the person wants it to pause at the next boundary.
         reading: set while a reply is being read; words sent now cut it.
         model_of: gives the model that is chosen now, where another may be chosen in mid-run.
+        brief: what the model is told of itself, and the tools it has; made anew for each start.
         act, sleep: how a tool acts and how a retry waits; a replay does neither.
     """
 
@@ -46,8 +57,30 @@ class Work:
     pausing: bool = False
     reading: asyncio.Timeout | None = None
     model_of: Callable[[str], Model] | None = None
+    brief: Brief = Brief()
     act: Act = act
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the tools that the run may call; none is all."""
+        return self.talk.start.tools if self.talk.start else ()
+
+    def request(self) -> Request:
+        """What the model is sent now."""
+        start = self.talk.start
+        if start and start is not self.brief.start:
+            self.brief = Brief(start, self.whole(start.system), specs(start.tools))
+        brief, talk = self.brief, self.talk
+        return Request(
+            talk.messages,
+            talk.turn,
+            tools=brief.tools,
+            wanted=self.wanted(),
+            whole=self.whole,
+            contents=self.contents,
+            system=brief.system,
+        )
 
     def cut(self) -> None:
         """End the reply that is being read."""

@@ -66,7 +66,7 @@ def anthropic_body(
     messages = anthropic_messages(request, _shapes(known), names, mark)
     _mark(messages)
     body: dict[str, Any] = {"model": model, "max_tokens": limit, "messages": messages, "stream": True}
-    system = "\n\n".join(request.whole(message.text) for message in request.messages if message.role == "system")
+    system = "\n\n".join(request.instructions())
     if request.schema is not None and not official:
         system = f"{system}\n\n{instruction(request.schema)}".strip()
     if system:

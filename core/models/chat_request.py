@@ -57,7 +57,7 @@ def chat_messages(
     request: Request, shapes: Shapes, dialect: Dialect, names: ToolNames, mark: str
 ) -> list[dict[str, Any]]:
     """The conversation. Results of calls are words only, so what they hold besides follows as the person's."""
-    messages: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = [{"role": dialect.system, "content": request.system}] if request.system else []
     shown: list[Part] = []
     for message in request.messages:
         if message.role != "tool" and shown:

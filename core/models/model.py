@@ -47,6 +47,12 @@ class Request:
     schema: Mapping[str, Any] | None = None
     whole: Callable[[Text], str] = head_of
     contents: Callable[[Attachment], bytes] = lambda attachment: b""
+    system: str = ""
+
+    def instructions(self) -> list[str]:
+        """Everything in the role of the system, in order."""
+        said = [self.whole(message.text) for message in self.messages if message.role == "system"]
+        return [text for text in (self.system, *said) if text]
 
 
 @dataclass(frozen=True, slots=True)

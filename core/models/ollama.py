@@ -99,7 +99,7 @@ def ollama_messages(request: Request, known: Known, names: ToolNames, mark: str)
     """The conversation; images stand beside the words, and results name their tool."""
     shapes = Shapes(_words, None if known.images is False else lambda one, data: {"type": "image", "image": data})
     tools = {call.id: call.tool for message in request.messages for call in message.calls}
-    messages: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = [{"role": "system", "content": request.system}] if request.system else []
     for message in request.messages:
         parts = parts_of(message, request, shapes)
         plain: dict[str, Any] = {

@@ -50,7 +50,7 @@ def responses_body(
     request: Request, model: str, known: Known, names: ToolNames, mark: str, official: bool = False
 ) -> dict[str, Any]:
     """The body; what a person did not set is not sent."""
-    instructions = [request.whole(message.text) for message in request.messages if message.role == "system"]
+    instructions = request.instructions()
     body: dict[str, Any] = {
         "model": model,
         "input": responses_items(request, _shapes(known), names, mark),

@@ -77,7 +77,7 @@ def estimate_text(text: Text) -> int:
 
 def estimate_request(request: Request) -> int:
     """About how many tokens a request is, before any correction."""
-    total = 0
+    total = MESSAGE + estimate(request.system) if request.system else 0
     for message in request.messages:
         total += MESSAGE + estimate(request.whole(message.text))
         total += sum(MESSAGE + estimate(call.tool + request.whole(call.arguments)) for call in message.calls)
@@ -87,7 +87,7 @@ def estimate_request(request: Request) -> int:
 
 def most_tokens(request: Request) -> int:
     """More than the tokens of a request nearly always, found a thousand times quicker: by its bytes."""
-    size = 0
+    size = len(request.system.encode("utf-8", "replace"))
     for message in request.messages:
         size += 16 + len(request.whole(message.text).encode("utf-8", "replace"))
         size += sum(64 + len(call.tool) + len(request.whole(call.arguments)) for call in message.calls)

@@ -1,8 +1,7 @@
 """Every tool there is, in one table, and how the arguments of a call are read."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
-from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -41,25 +40,31 @@ _READERS: Mapping[str, TypeAdapter[Any]] = MappingProxyType(
 )
 
 
+def names() -> tuple[str, ...]:
+    """Of every tool, and of the question to the person."""
+    return (*TOOLS, ASK)
+
+
 def spec(tool: Tool) -> ToolSpec:
     """A tool as a model is told of it."""
     return ToolSpec(tool.name, tool.description, schema_of(_READERS[tool.name]))
 
 
-@cache
-def specs() -> tuple[ToolSpec, ...]:
-    """Every tool, and the question to the person."""
-    return (*map(spec, TOOLS.values()), ToolSpec(ASK, ASK_DESCRIPTION, schema_of(_READERS[ASK])))
+def specs(among: Collection[str] = ()) -> tuple[ToolSpec, ...]:
+    """Every tool, and the question to the person; only those named where some are."""
+    whole = (*map(spec, TOOLS.values()), ToolSpec(ASK, ASK_DESCRIPTION, schema_of(_READERS[ASK])))
+    return tuple(one for one in whole if not among or one.name in among)
 
 
-def read_arguments(tool: str, arguments: str) -> Any:
+def read_arguments(tool: str, arguments: str, among: Collection[str] = ()) -> Any:
     """The parameters of a call; what is wrong with them is said so that a model can mend it."""
-    reader = _READERS.get(tool)
+    reader = _READERS.get(tool) if not among or tool in among else None
     if reader is None:
-        near = get_close_matches(tool, _READERS, n=1)
+        known = [name for name in _READERS if not among or name in among]
+        near = get_close_matches(tool, known, n=1)
         raise Problem(
             f"There is no tool {tool!r}.",
             f"Did you mean {near[0]!r}?" if near else "",
-            f"The tools are: {', '.join(sorted(_READERS))}.",
+            f"The tools are: {', '.join(sorted(known))}.",
         )
     return read_strictly(tool, reader, arguments)

@@ -35,6 +35,7 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
     {
         "run": KindLook("play", "second", "Run", "header"),
         "person": KindLook("user", "accent", "You said", "bubble"),
+        "guide": KindLook("file-text", "second", "Read what the folder says"),
         "thinking": KindLook("sparkles", "thinking", "Thought"),
         "reply": KindLook("message-square", "thinking", "Replied", "reply"),
         "read": KindLook("file-text", "done", "Read a file"),

@@ -1,7 +1,9 @@
 """A run that is watched: limits, pauses, repeats, words sent now, reads that go together."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from core.domain.events import (
     CallStarted,
@@ -26,10 +28,9 @@ from tests.core.engine.scenes import Scene, calling, opened, played
 READ = calling("read", path="a.txt")
 
 
-async def attended(scene: Scene, script: str, **limits: int) -> str:
-    return await scene.engine.start(
-        "Go.", scene.folder, RunStarted("scripted", script=Text(script), attended=True, **limits)
-    )
+async def attended(scene: Scene, script: str, **limits: Any) -> str:
+    began = replace(RunStarted("scripted", script=Text(script), attended=True), **limits)
+    return await scene.engine.start("Go.", scene.folder, began)
 
 
 def test_a_limit_is_told_of_before_it_is_met(tmp_path: Path) -> None:

@@ -1,0 +1,94 @@
+"""The system text of a run: who the agent is, where it works, its manners, and what the folder says of itself.
+
+It is made once, when a run starts, and kept with that fact: a resumed, replayed or forked run is sent the same bytes.
+"""
+
+import asyncio
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from importlib import resources
+from pathlib import Path
+from string import Template
+
+from core.domain.events import Guide, RunStarted, Text
+from core.domain.problems import Problem
+from core.domain.provenance import Source, instruction, marked, new_boundary
+from core.engine.profiles import Profile, profile, told
+from core.tools.catalogue import names
+from core.workspace.broker import Broker
+
+GUIDES = ("AGENTS.md", "CLAUDE.md")
+CAP = 32_000  # characters of one file
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file of the folder that speaks to agents, and what it says."""
+
+    guide: Guide
+    text: str = ""
+
+
+async def briefed(began: RunStarted, folder: Path, home: Path) -> RunStarted:
+    """The start of a run with what its model is told."""
+    return await asyncio.to_thread(_brief, began, folder, home)
+
+
+def today() -> date:
+    """Where the person is."""
+    return datetime.now().astimezone().date()
+
+
+def _brief(began: RunStarted, folder: Path, home: Path) -> RunStarted:
+    agent = profile(home, began.agent)
+    found = guides(folder)
+    boundary = began.boundary or new_boundary()
+    tools = tuple(name for name in names() if agent.tools is None or name in agent.tools)
+    text = system_text(agent, folder, today(), found, boundary)
+    return replace(began, system=Text(text), tools=tools, guides=tuple(one.guide for one in found), boundary=boundary)
+
+
+def guides(folder: Path) -> list[Found]:
+    """What the folder says of itself; a file that says the same as another is read once."""
+    found: list[Found] = []
+    for name in GUIDES:
+        try:
+            with Broker(folder) as broker:
+                if broker.look(name) is None:
+                    continue
+                body = broker.read(name).decode("utf-8", "replace").strip()
+        except Problem as problem:
+            found.append(Found(Guide(name, trouble=str(problem))))
+            continue
+        except OSError as error:
+            found.append(Found(Guide(name, trouble=f"It cannot be read: {error.strerror}.")))
+            continue
+        if body and all(body[:CAP] != other.text for other in found):
+            found.append(Found(Guide(name, len(body), min(len(body), CAP)), body[:CAP]))
+    return found
+
+
+def system_text(agent: Profile, folder: Path, day: date, found: list[Found], boundary: str) -> str:
+    """In the order of what changes least: agent, manners, folder, and the folder's own words last."""
+    role = f" {agent.role.strip()}" if agent.role.strip() else ""
+    parts = [
+        _template("agent", name=agent.name, role=role),
+        told(agent),
+        _template("manners"),
+        _template("folder", folder=str(folder), today=f"{day:%A}, {day.isoformat()}"),
+        instruction(boundary),
+    ]
+    if any(one.text for one in found):
+        parts.append(_template("guides"))
+    parts += [_words(one, boundary) for one in found if one.text]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _words(found: Found, boundary: str) -> str:
+    cut = f"\n[The first {CAP:,} characters. Read the file for the rest.]" if found.guide.size > CAP else ""
+    return marked(found.text, Source("folder", found.guide.name), boundary) + cut
+
+
+def _template(name: str, /, **values: str) -> str:
+    text = (resources.files("resources") / "prompts" / f"{name}.md").read_text("utf-8")
+    return Template(text).substitute(values).strip()
