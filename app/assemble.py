@@ -9,8 +9,8 @@ from pathlib import Path
 from core.domain.problems import Trouble
 from core.engine.drafts import Drafts
 from core.engine.engine import Engine
-from core.engine.providers import Providers
 from core.engine.prompt import briefed
+from core.engine.providers import Providers
 from core.engine.runs import Runs
 from core.models.catalogue import Catalogue
 from core.settings.file import SettingsFile

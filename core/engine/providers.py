@@ -106,6 +106,10 @@ class Providers:
             self._catalogue.found_out(name, tools=trial.tools)
         return trial
 
+    def check(self, model: str) -> None:
+        """Raise a Problem for a name that cannot be."""
+        self._catalogue.model(model, "{}")
+
     async def add(
         self, name: str, url: str, wire: Wire = "chat", *, plain: bool = False, variable: str = ""
     ) -> Provider:

@@ -197,7 +197,10 @@ class Runs:
             if row.status not in GOES_ON:
                 why = f"This run is {row.status}."
                 raise Problem("There is nothing to resume.", why, "Start another with a message.")
-            doubted = await self.doubted(session)
+            talk = await self._talk(session)
+            doubted = talk.doubted()
+            if settle != "end":
+                self.check(_start_of(talk))
             if doubted and not settle:
                 raise Doubt(session, tuple(doubted.values()))
             events: list[RunEvent] = []
@@ -243,6 +246,9 @@ class Runs:
     async def _begin(self, session: str, *facts: RunEvent) -> None:
         self._refuse_going(self._row(session))
         self._refuse_closing()
+        for fact in facts:
+            if isinstance(fact, RunStarted):
+                self.check(fact)
         await self._journal.append(session, *[await self._briefed(session, fact) for fact in facts])
         await self._go(session)
 
