@@ -197,10 +197,9 @@ class Runs:
             if row.status not in GOES_ON:
                 why = f"This run is {row.status}."
                 raise Problem("There is nothing to resume.", why, "Start another with a message.")
-            talk = await self._talk(session)
-            doubted = talk.doubted()
+            doubted = await self.doubted(session)
             if settle != "end":
-                self.check(_start_of(talk))
+                self.check(_start_of(await self._talk(session)))
             if doubted and not settle:
                 raise Doubt(session, tuple(doubted.values()))
             events: list[RunEvent] = []
