@@ -62,6 +62,7 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> None:
         )
         command.add_argument("--answer", action="append", default=[], metavar="TEXT", help="answers, in order")
         command.add_argument("--no-questions", action="store_true", help="every question is declined")
+        _how_to_ask(command)
         _json(command)
     resume = _add(commands, "resume", "Let an interrupted or waiting run go on.")
     resume.add_argument("session", metavar="SESSION")
@@ -104,6 +105,16 @@ def _models(commands: "argparse._SubParsersAction[_Parser]") -> None:
     session.add_argument("session", metavar="SESSION")
     session.add_argument("model", metavar="P/M")
     session.add_argument("--effort", choices=EFFORTS, default="", help="how long the model may think")
+
+
+def _how_to_ask(command: argparse.ArgumentParser) -> None:
+    """How often the agent may ask, and what becomes of a question that nobody answers."""
+    often = "how often the agent may ask: 5, 3 or 1 questions a run (else balanced, 3)"
+    command.add_argument("--autonomy", choices=("cautious", "balanced", "decisive"), default="balanced", help=often)
+    minutes = "how long a question waits (else until it is answered)"
+    command.add_argument("--answer-minutes", type=float, default=0.0, metavar="N", help=minutes)
+    then = "after that: pause the run, or go on with the default that the agent stated (else pause)"
+    command.add_argument("--unanswered", choices=("pause", "default"), default="pause", help=then)
 
 
 def _answering(commands: "argparse._SubParsersAction[_Parser]") -> None:

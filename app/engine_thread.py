@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.domain.events import QuestionAsked
 from core.domain.problems import Problem
-from core.store.told import Told
+from core.store.told import Gone, Told
 from ui.feed import Feed
 from ui.markdown import prepare
 
@@ -95,6 +95,7 @@ class EngineThread:
         self._engine = services.engine
         services.engine.listen(self._hear)
         services.engine.listen_drafts(self._feed.put)
+        services.engine.shelf.listen_gone(lambda names: self._feed.put(Gone(names)))
         do_command = performer(services, self._folder)
 
         async def perform(words: list[str], folder: Path, out: Output) -> int:
@@ -115,9 +116,11 @@ class EngineThread:
             await services.close()
 
     async def _back_up(self, engine: "Engine") -> None:
-        """A backup that fails is told, and stops nothing."""
+        """A backup that fails is told, and stops nothing. What was in the trash long enough goes after it."""
         try:
             await engine.back_up_daily()
+            if engine.can_write:
+                await engine.shelf.empty_old()
         except Problem as problem:
             self._report(problem)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from core.engine.engine import Engine
     from ui.bridge import Bridge
 
+SCALES = (80, 90, 100, 110, 125, 150, 175, 200)  # per cent of the letters
 SWITCH_S = 0.0005  # how long one thread may keep the others waiting
 
 
@@ -52,6 +53,7 @@ class Program(QObject):
         self.wanted.connect(self._come_forward, Qt.ConnectionType.QueuedConnection)
         self.troubled.connect(self.window.tell, Qt.ConnectionType.QueuedConnection)
         self.window.theme_wanted.connect(self._turn_theme)
+        self.window.scale_wanted.connect(self._scale)
         give_icon(app)
 
     def run(self) -> int:
@@ -118,6 +120,16 @@ class Program(QObject):
         name = "light" if self._look.theme.dark else "dark"
         self._state.keep_text("theme", name)
         self._look = self._dressed(name)
+        self.window.restyle(self._look)
+
+    def _scale(self, direction: int) -> None:
+        """One step larger or smaller; 0 is the usual size."""
+        now = round(self._state.number("scale", 1.0) * 100)
+        nearest = min(range(len(SCALES)), key=lambda place: abs(SCALES[place] - now))
+        wanted = SCALES[min(max(nearest + direction, 0), len(SCALES) - 1)] if direction else 100
+        self._state.keep_text("scale", str(wanted / 100))
+        self._fonts = load_fonts(wanted / 100)
+        self._look = self._dressed(self._look.theme.name)
         self.window.restyle(self._look)
 
     def _dressed(self, name: str) -> Look:

@@ -1,27 +1,49 @@
-"""What can be done in the window, in one table: keys, tips and help come from it."""
+"""What can be done in the window, in one table: keys, palette, key sheet, tips and help come from it."""
 
 from typing import Final, NamedTuple
 
 
 class Command(NamedTuple):
-    """`when` names the state of the window in which the command can be given; empty means always."""
+    """`when` names the state of the window in which the command can be given; empty means always.
+
+    `also` is a second key; a single letter acts only while no text field has the keyboard.
+    """
 
     id: str
     text: str
     keys: str
     icon: str = ""
     when: str = ""
+    group: str = ""
+    also: str = ""
 
+
+RUN, GO, SESSION, VIEW, WINDOW = "Run", "Go to", "Session", "View", "Window"
 
 COMMANDS: Final = (
-    Command("run.new", "New run", "Ctrl+N", "plus"),
-    Command("sessions.search", "Search sessions", "Ctrl+Shift+F", "search"),
-    Command("question.next", "Go to the next question", "Ctrl+J", "circle-question-mark", "waiting"),
-    Command("run.stop", "Stop the run", "Ctrl+.", "square", "going"),
-    Command("composer.focus", "Write a message", "Ctrl+L", "message-square", "session"),
-    Command("window.sidebar", "Show or hide the sessions", "Ctrl+B", "panel-left"),
-    Command("window.step", "Show or hide the step", "Ctrl+Shift+B", "panel-right-open"),
-    Command("window.theme", "Light or dark", "Ctrl+Shift+L", "sun-moon"),
-    Command("window.full", "Full screen", "F11"),
-    Command("window.close", "Quit", "Ctrl+Q"),
+    Command("run.new", "New run", "Ctrl+N", "plus", "", RUN),
+    Command("composer.focus", "Write a message", "Ctrl+L", "message-square", "session", RUN),
+    Command("run.pause", "Pause after this round", "Ctrl+Shift+P", "circle-pause", "running", RUN),
+    Command("run.stop", "Stop the run", "Ctrl+.", "square", "going", RUN),
+    Command("palette.commands", "Commands", "Ctrl+K", "search", "", GO),
+    Command("palette.sessions", "Go to a session", "Ctrl+P", "footprints", "", GO),
+    Command("sessions.search", "Search sessions", "Ctrl+Shift+F", "search", "", GO),
+    Command("question.next", "Go to the next question", "Ctrl+J", "circle-question-mark", "waiting", GO),
+    *(Command(f"session.{n}", f"Session {n} of the list", f"Ctrl+{n}", "", "hidden", GO) for n in range(1, 10)),
+    Command("session.rename", "Rename the session", "F2", "pencil", "session", SESSION),
+    Command("session.pin", "Pin or unpin the session", "Ctrl+Shift+D", "pin", "session", SESSION),
+    Command("session.archive", "Archive the session, or take it out", "Ctrl+Shift+E", "archive", "session", SESSION),
+    Command("session.trash", "Move the session to the trash", "", "trash-2", "session", SESSION),
+    Command("session.fork", "Fork the session", "", "share", "session", SESSION),
+    Command("session.folder", "Show the folder of the session", "", "folder", "session", SESSION),
+    Command("toast.undo", "Take the last change of the list back", "Ctrl+Alt+Z", "undo-2", "undo", SESSION),
+    Command("window.sidebar", "Show or hide the sessions", "Ctrl+B", "panel-left", "", VIEW),
+    Command("window.step", "Show or hide the step", "Ctrl+Shift+B", "panel-right-open", "", VIEW, "Q"),
+    Command("window.theme", "Light or dark", "Ctrl+Shift+L", "sun-moon", "", VIEW),
+    Command("window.larger", "Larger letters", "Ctrl+=", "plus", "", VIEW, "Ctrl++"),
+    Command("window.smaller", "Smaller letters", "Ctrl+-", "", "", VIEW),
+    Command("window.usual", "Letters of the usual size", "Ctrl+0", "", "", VIEW),
+    Command("window.full", "Full screen", "F11", "", "", VIEW),
+    Command("window.keys", "Keys", "?", "keyboard", "", WINDOW, "Ctrl+/"),
+    Command("window.close", "Quit", "Ctrl+Q", "x", "", WINDOW),
 )

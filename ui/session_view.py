@@ -55,7 +55,7 @@ class SessionView(QWidget):
     def show_questions(self, questions: Sequence[Question]) -> None:
         """The oldest open question of this session stands above the composer."""
         question = questions[0] if questions else None
-        if self._card and question and self._card.question_id() == question.id:
+        if self._card and question and self._card.name() == question.id:
             return
         self._drop_card()
         if question is None:
@@ -82,7 +82,7 @@ class SessionView(QWidget):
 
     def _open_step(self, step: Step) -> None:
         """Enter on a row that waits opens its question as a dialog."""
-        if self._card and step.status == "waiting" and step.key == self._card.question_id():
+        if self._card and step.status == "waiting" and step.key == self._card.name():
             self._card.dialog_wanted.emit(step.key)
 
     def open_question(self) -> None:
@@ -114,7 +114,7 @@ class SessionView(QWidget):
             return
         if self._dialog is not None:
             self._dialog.close()
-        self._drafts[self._card.question_id()] = self._card.draft()
+        self._drafts[self._card.name()] = self._card.draft()
         focused: QWidget | None = self.window().focusWidget()
         had_focus = focused is not None and self._card.isAncestorOf(focused)
         self._column.removeWidget(self._card)

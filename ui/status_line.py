@@ -15,6 +15,7 @@ GLYPH = 14
 class StatusLine(QFrame):
     next_question = Signal()
     theme_wanted = Signal()
+    commands_wanted = Signal()
 
     def __init__(self, look: Look, *, data_folder: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -24,6 +25,8 @@ class StatusLine(QFrame):
         self._data = ElidedLabel(self.tr("Kept in {}").format(data_folder), look.fonts.second, "second")
         self._waiting = Button(look, "", name="status.waiting", tone="quiet", hint=self.tr("Ctrl J"))
         self._waiting.clicked.connect(lambda: self.next_question.emit())
+        self._commands = Button(look, self.tr("Commands"), name="status.commands", tone="quiet", hint=self.tr("Ctrl K"))
+        self._commands.clicked.connect(lambda: self.commands_wanted.emit())
         self._theme = QToolButton()
         self._theme.setObjectName("status.theme")
         self._theme.setAccessibleName(self.tr("Light or dark"))
@@ -34,6 +37,7 @@ class StatusLine(QFrame):
         row.setSpacing(8)
         row.addWidget(self._data, 1)
         row.addWidget(self._waiting)
+        row.addWidget(self._commands)
         row.addWidget(self._theme)
         self.restyle(look)
         self.show_waiting(0)
@@ -47,6 +51,7 @@ class StatusLine(QFrame):
         self._look = look
         self._data.setFont(look.fonts.second)
         self._waiting.restyle(look)
+        self._commands.restyle(look)
         self.setFixedHeight(look.size(HEIGHT) + 6)
         side, glyph = look.size(24), look.size(GLYPH)
         self._theme.setFixedSize(side, side)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.events import Replied, ReplyCut
@@ -15,9 +15,9 @@ from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.engine.drafts import Draft
 from core.store.reader import Reader
-from core.store.told import Told
+from core.store.told import Gone, Told
 from ui.columns import Columns
-from ui.commands import COMMANDS
+from ui.deeds import Deeds, Parts
 from ui.reading import Reading
 from ui.selection import Selection
 from ui.session_view import SessionView
@@ -28,6 +28,7 @@ from ui.status_line import StatusLine
 from ui.theme import Look
 from ui.timeline.step_pane import StepPane
 from ui.widgets.notice import Notice
+from ui.widgets.toast import Toast
 from ui.widgets.words import hairline
 from ui.window_state import WindowState
 
@@ -40,7 +41,9 @@ class MainWindow(QWidget):
 
     leaving = Signal()
     theme_wanted = Signal()
+    scale_wanted = Signal(int)
     stop_wanted = Signal()
+    pause_wanted = Signal()
 
     def __init__(
         self, shell: Shell, look: Look, selection: Selection, state: WindowState, *, data_folder: Path
@@ -61,11 +64,13 @@ class MainWindow(QWidget):
         self.start = StartPanel(look, data_folder=home)
         self.status = StatusLine(look, data_folder=home)
         self.notice = Notice(look)
-        self.actions_by_id: dict[str, QAction] = {}
+        self.toast = Toast(look)
         self.setObjectName("window.content")
         self._lay_out()
+        parts = Parts(self.sessions, selection, lambda name: self.row(name))
+        self.deeds = Deeds(look, self, state, parts, self._acts())
+        self.actions_by_id = self.deeds.actions.by_id
         self._connect()
-        self._make_commands()
         shell.fill(self)
         shell.closing.connect(self._leave)
         self._columns.share_out()
@@ -111,6 +116,8 @@ class MainWindow(QWidget):
                 case Draft():
                     self._hear_draft(fact)
                     drafts.add(fact.session)
+                case Gone():
+                    self.drop_sessions(fact.sessions)
                 case _:
                     raise TypeError(fact)
         if touched:
@@ -123,8 +130,28 @@ class MainWindow(QWidget):
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        for part in (self.sessions, self.start, self.status, self.notice, self.view, self.pane):
+        for part in (
+            self.sessions, self.start, self.status, self.notice, self.view, self.pane, self.toast, self.deeds,
+        ):  # fmt: skip
             part.restyle(look)
+
+    def drop_sessions(self, names: Sequence[str]) -> None:
+        """These are gone for good."""
+        for name in names:
+            self._rows.pop(name, None)
+            self._state.keep_text(f"drafts/{name}", "")
+        self.sessions.drop_sessions(names)
+        if self.selection.session in names:
+            self.selection.choose_session("")
+
+    def row(self, session: str) -> SessionRow:
+        """What is known of a session; an empty line of one that is not known."""
+        return self._rows.get(session, SessionRow(session))
+
+    def leave_session(self, names: Sequence[str]) -> None:
+        """What was thrown away is not looked at any longer."""
+        if self.selection.session in names:
+            self.selection.choose_session(self.sessions.neighbour(self.selection.session))
 
     def go_to(self, session: str) -> None:
         """Show a session."""
@@ -256,40 +283,35 @@ class MainWindow(QWidget):
     def _focus_composer(self) -> None:
         self.view.composer.focus_input()
 
-    def _make_commands(self) -> None:
-        shell = self._shell
-        acts: dict[str, Callable[[], object]] = {
+    def _acts(self) -> dict[str, Callable[[], object]]:
+        shell, full = self._shell, Qt.WindowState.WindowFullScreen
+        return {
             "run.new": self.new_run,
-            "sessions.search": self.sessions.open_search,
-            "question.next": self.next_question,
-            "run.stop": lambda: self.stop_wanted.emit(),
+            "run.stop": self.stop_wanted.emit,
+            "run.pause": self.pause_wanted.emit,
             "composer.focus": self._focus_composer,
+            "question.next": self.next_question,
+            "toast.undo": self.toast.undo,
             "window.sidebar": lambda: self.sessions.setVisible(not self.sessions.isVisible()),
             "window.step": lambda: self._want_pane(not self._pane_wanted),
             "window.theme": self.theme_wanted.emit,
-            "window.full": lambda: shell.setWindowState(shell.windowState() ^ Qt.WindowState.WindowFullScreen),
+            "window.larger": lambda: self.scale_wanted.emit(1),
+            "window.smaller": lambda: self.scale_wanted.emit(-1),
+            "window.usual": lambda: self.scale_wanted.emit(0),
+            "window.full": lambda: shell.setWindowState(shell.windowState() ^ full),
             "window.close": shell.close,
         }
-        for command in COMMANDS:
-            action = QAction(self.tr(command.text), self)
-            action.setObjectName(command.id)
-            action.setShortcut(QKeySequence(command.keys))
-            act = acts[command.id]
-            action.triggered.connect(lambda _=False, act=act: act())
-            self.addAction(action)
-            self.actions_by_id[command.id] = action
 
     def _enable_commands(self) -> None:
         row = self._rows.get(self.selection.session)
         states = {
-            "": True,
             "waiting": bool(self._questions),
             "going": row is not None and row.status in {"running", "waiting"},
+            "running": row is not None and row.status == "running",
             "session": row is not None,
+            "undo": self.toast.isVisible(),
         }
-        for command in COMMANDS:
-            if command.id in self.actions_by_id:
-                self.actions_by_id[command.id].setEnabled(states[command.when])
+        self.deeds.actions.enable({state for state, is_so in states.items() if is_so})
 
     # Places
 
@@ -306,6 +328,7 @@ class MainWindow(QWidget):
         column.setSpacing(0)
         column.addWidget(self.notice)
         column.addWidget(self._centre, 1)
+        column.addWidget(self.toast)
         self._columns = Columns(self._look, self._state, self.sessions, middle, self.pane)
         around = QVBoxLayout(self)
         around.setContentsMargins(0, 0, 0, 0)
@@ -324,6 +347,9 @@ class MainWindow(QWidget):
         self.sessions.new_run.connect(self.new_run)
         self.status.next_question.connect(self.next_question)
         self.status.theme_wanted.connect(self.theme_wanted)
+        self.status.commands_wanted.connect(self.deeds.open_commands)
+        self.sessions.undo_wanted.connect(self.toast.undo)
+        self.toast.turned.connect(self._enable_commands)
 
     def _leave(self) -> None:
         self.keep_state()

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject
 from core.domain.problems import Problem
 from core.domain.question import Answer
 from ui.bridge import Bridge
+from ui.filing import Filing
 from ui.link_dialog import LinkDialog
 from ui.sessions.rows import Hit
 from ui.tasks import Tasks
@@ -31,6 +32,9 @@ class Wishes(QObject):
         window.stop_wanted.connect(self.stop)
         window.view.page.settle.connect(self.settle)
         window.view.page.link.connect(self.open_link)
+        window.pause_wanted.connect(self.pause)
+        window.sessions.renamed.connect(self.rename)
+        window.sessions.filed.connect(self.file)
         window.view.composer.said.connect(self.say)
         window.view.answered.connect(self.answer)
 
@@ -55,6 +59,17 @@ class Wishes(QObject):
     def stop(self) -> None:
         session = self._window.selection.session
         self.tasks.start(self._bridge.ask(lambda engine: engine.stop(session)), "stop")
+
+    def pause(self) -> None:
+        session = self._window.selection.session
+        self.tasks.start(self._bridge.ask(lambda engine: engine.pause(session)), "pause")
+
+    def rename(self, session: str, title: str) -> None:
+        self.tasks.start(self._bridge.ask(lambda engine: engine.shelf.rename(session, title)), "rename")
+
+    def file(self, word: str, sessions: list[str]) -> None:
+        """What is wished of sessions in the list."""
+        Filing(self._window, self._bridge, self.tasks).do(word, sessions)
 
     def settle(self, choice: str) -> None:
         session = self._window.selection.session

@@ -72,6 +72,8 @@ class Follower:
     async def _answer(self, question: Question) -> int | None:
         """With what was given on the command line; None when the run goes on."""
         engine, typed = self._context.engine, self._context.typed
+        if not any(open_.id == question.id for _, open_ in engine.questions()):
+            return None  # answered already, from the record
         if self._answers:
             await engine.answer(question.id, chosen(question, self._answers.pop(0)))
         elif typed.no_questions:
@@ -108,6 +110,10 @@ def tell_question(context: Context, question: Question) -> None:
     out.write(f"? {question.text}")
     if question.why:
         out.write(f"  {question.why}")
+    for number, part in enumerate(question.parts, 1):
+        out.write(f"  Question {number}: {part.text}" + (" (any number)" if part.several else ""))
+        for option in part.options:
+            out.write(f"     {option.label}" + (f": {option.description}" if option.description else ""))
     for place, option in enumerate(question.options, 1):
         mark = " (recommended)" if option.recommended else ""
         out.write(f"  {place}  {option.label}{mark}" + (f": {option.description}" if option.description else ""))

@@ -1,6 +1,5 @@
 """`sessions` and `show`."""
 
-import dataclasses
 from datetime import datetime
 
 from app.commands import past
@@ -44,7 +43,7 @@ async def show(context: Context) -> int:
 
 
 def plain_session(row: SessionRow) -> dict[str, object]:
-    plain = dataclasses.asdict(row)
+    plain = row._asdict()
     return plain | {"opened": moment(row.opened), "updated": moment(row.updated)}
 
 

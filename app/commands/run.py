@@ -1,6 +1,7 @@
 """`run`, `demo` and `resume`: begin or go on, and follow to the end."""
 
 import shutil
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -64,6 +65,13 @@ async def resume(context: Context) -> int:
 async def _begin(context: Context, task: str, folder: Path, began: RunStarted) -> int:
     follower = Follower(context)
     try:
+        typed = context.typed
+        began = replace(
+            began,
+            autonomy=typed.autonomy,
+            unanswered=typed.unanswered if typed.answer_minutes > 0 else "wait",
+            answer_minutes=typed.answer_minutes,
+        )
         session = await context.engine.start(task, folder, began)
         if not context.typed.json:
             context.out.write(f"Session {session} in {context.engine.session(session).folder}")

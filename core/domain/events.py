@@ -9,8 +9,9 @@ from typing import Literal, get_args
 
 from core.domain.consent import DEFAULT_MODE, ConsentRequest, Mode, Scope
 from core.domain.decision import Choice
+from core.domain.filing import SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
 from core.domain.problems import Trouble
-from core.domain.question import Answer, Question
+from core.domain.question import Answer, Autonomy, Question, Unanswered
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ class RunStarted:
     `guides` what the folder said. `boundary` surrounds words that are data: nobody could have known it.
     `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
     `effort`, `max_output` and `temperature` are asked of the model where they are set.
+    `autonomy` says how often the agent may ask, `unanswered` what happens when nobody answers for `answer_minutes`.
     """
 
     model: str
@@ -105,6 +107,9 @@ class RunStarted:
     boundary: str = ""
     mode: Mode = DEFAULT_MODE
     allow: tuple[str, ...] = ()
+    autonomy: Autonomy = "balanced"
+    unanswered: Unanswered = "wait"
+    answer_minutes: float = 0.0
     effort: str = ""
     max_output: int = 0
     temperature: float | None = None
@@ -254,6 +259,13 @@ class QuestionAnswered:
     question_id: str
     call_id: str
     answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionHeld:
+    """Somebody has begun to answer: from here on it waits, however little time it had."""
+
+    question_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,6 +444,7 @@ RunEvent = (
     | ToolReturned
     | QuestionAsked
     | QuestionAnswered
+    | QuestionHeld
     | ConsentAsked
     | ConsentGiven
     | CallAllowed
@@ -448,6 +461,10 @@ RunEvent = (
     | RunEnded
     | FilesRewound
     | VerdictGiven
+    | SessionRenamed
+    | SessionPinned
+    | SessionArchived
+    | SessionTrashed
 )
 
 

@@ -1,7 +1,6 @@
 """Fold facts into the one line a person sees of a session in the list."""
 
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.domain.events import (
     ConsentAsked,
@@ -23,6 +22,7 @@ from core.domain.events import (
     SessionOpened,
     VerdictGiven,
 )
+from core.domain.filing import Filing, SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
 from core.domain.steps import Outline, Step, line
 
 ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed": "failed"}
@@ -32,12 +32,13 @@ NO_WORK = frozenset(
 UNJUDGED = {"verdict": "", "checked": ""}
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
+class SessionRow(NamedTuple):
     """`status` is waiting, running, paused, done, failed, stopped, limit or interrupted.
 
     `doing` is the object of the last step and `doing_kind` its kind. `steps` are what a person counts, `rows` what is
     painted. `verdict` (up, down) is the person's on the last run, `checked` that of the task's own check; empty is
+    unknown, whatever the status. `origin` is the session it was forked from. `pinned`, `archived` and `trashed` are
+    when a person did that, 0 where nobody did.
     unknown, whatever the status. `origin` is the session it was forked from, `mode` what the session asks about.
     """
 
@@ -62,14 +63,18 @@ class SessionRow:
     verdict: str = ""
     checked: str = ""
     origin: str = ""
+    pinned: int = 0
+    archived: int = 0
+    trashed: int = 0
     mode: str = ""
 
 
 def fold_session(row: SessionRow, entry: Entry, changed: list[Step], outline: Outline) -> SessionRow:
     """The line after `entry`, which changed these rows and left the outline so."""
+    if isinstance(entry.event, Filing):  # it stays where it is in the order of the list
+        return row._replace(seq=entry.seq, **_filed(entry.event, entry.at))
     doing = changed[-1] if changed and changed[-1].kind not in NO_WORK else None
-    return replace(
-        row,
+    return row._replace(
         updated=max(entry.at, row.updated),
         seq=entry.seq,
         runs=max(row.runs, entry.run),
@@ -117,5 +122,19 @@ def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
             return {"origin": origin}
         case VerdictGiven(number=number, verdict=verdict, by=by) if number == row.runs:
             return {"verdict" if by == "person" else "checked": verdict}
+        case _:
+            return {}
+
+
+def _filed(event: Filing, at: int) -> dict[str, Any]:
+    match event:
+        case SessionRenamed(title=title):
+            return {"title": line(title)}
+        case SessionPinned(pinned=yes):
+            return {"pinned": at if yes else 0}
+        case SessionArchived(archived=yes):
+            return {"archived": at if yes else 0}
+        case SessionTrashed(trashed=yes):
+            return {"trashed": at if yes else 0}
         case _:
             return {}

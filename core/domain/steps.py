@@ -5,7 +5,6 @@ session's rows: all that the next fact needs, and all of it can be read back fro
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from core.domain.consent import MODE_WORDS
@@ -30,6 +29,7 @@ from core.domain.events import (
     ProblemReported,
     QuestionAnswered,
     QuestionAsked,
+    QuestionHeld,
     Replied,
     ReplyCut,
     RequestSent,
@@ -42,14 +42,17 @@ from core.domain.events import (
     SessionForked,
     SessionOpened,
     Tainted,
-    Text,
     ToolReturned,
     VerdictGiven,
 )
+from core.domain.filing import Filing
+from core.domain.pen import OBJECT_LIMIT as OBJECT_LIMIT
+from core.domain.pen import OPEN as OPEN
+from core.domain.pen import Outline as Outline
+from core.domain.pen import Pen as _Pen
+from core.domain.pen import Step as Step
+from core.domain.pen import line as line
 from core.domain.question import spoken
-
-OBJECT_LIMIT = 300
-OPEN = frozenset({"running", "waiting", "unknown", "interrupted", "paused"})
 
 VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -86,47 +89,10 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One row. `number` is what a person counts, 0 for rows that are words or lines; `marks` are its small figures."""
-
-    row: int
-    kind: str
-    status: str
-    began: int
-    number: int = 0
-    key: str = ""
-    object: str = ""
-    ended: int = 0
-    run: int = 0
-    depth: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-    marks: Mapping[str, int] = field(default_factory=dict)
-    first: int = 0
-    last: int = 0
-
-
-@dataclass(slots=True)
-class Outline:
-    """How many rows there are, the last number given, and the rows that later facts may still change, by key."""
-
-    rows: int = 0
-    numbers: int = 0
-    open: dict[str, Step] = field(default_factory=dict)
-
-
 def verb(kind: str, status: str) -> str:
     """The word in front of the object."""
     doing, done = VERBS.get(kind, VERBS["tool"])
     return doing if status in {"running", "waiting"} else done
-
-
-def line(text: str | Text) -> str:
-    """The first line that says something, cut to what a row can show."""
-    words = text if isinstance(text, str) else text.head
-    first = next((part for part in map(str.strip, words[: OBJECT_LIMIT * 4].splitlines()) if part), "")
-    return first if len(first) <= OBJECT_LIMIT else first[: OBJECT_LIMIT - 1] + "…"
 
 
 def fold(entry: Entry, outline: Outline) -> list[Step]:
@@ -156,12 +122,13 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
         case QuestionAsked(question=question):
             changed.open("question", key=question.id, object=line(question.text), status="waiting", numbered=True)
         case QuestionAnswered(question_id=question_id, answer=answer):
-            changed.close(question_id, "stopped" if answer.declined else "done", object=line(spoken(answer)))
+            status = "stopped" if answer.declined or answer.expired else "done"
+            changed.close(question_id, status, object=line(spoken(answer)))
         case ConsentAsked(request=request):
             changed.open("consent", key=request.id, object=line(request.object), status="waiting", numbered=True)
         case ConsentGiven(request_id=request_id, allowed=allowed):
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
-        case SessionOpened() | CallAllowed() | DecisionMade() | ProblemReported():
+        case SessionOpened() | CallAllowed() | QuestionHeld() | DecisionMade() | ProblemReported() | Filing():
             pass  # said by the list, or by the row of their call
         case LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen():
             changed.add("notice", "done", object=line(_notice(entry.event)))
@@ -301,115 +268,3 @@ def _end(status: str, reason: str, changed: "_Pen") -> None:
     began = header.began if header else changed.entry.at
     changed.close("run", status)
     changed.add("end", status, object=line(reason), marks=marks, began=began)
-
-
-class _Pen:
-    """Writes rows for one entry: numbers them, keeps the open ones, collects what changed."""
-
-    def __init__(self, entry: Entry, outline: Outline) -> None:
-        self.entry = entry
-        self.outline = outline
-        self._changed: dict[int, Step] = {}
-
-    def rows(self) -> list[Step]:
-        return [self._changed[row] for row in sorted(self._changed)]
-
-    def add(
-        self,
-        kind: str,
-        status: str,
-        *,
-        key: str = "",
-        object: str = "",
-        numbered: bool = False,
-        marks: Mapping[str, int] | None = None,
-        began: int = 0,
-    ) -> None:
-        """A new row; it stays open while its status says so."""
-        outline, entry = self.outline, self.entry
-        outline.numbers += numbered
-        step = Step(
-            row=outline.rows,
-            kind=kind,
-            status=status,
-            began=began or entry.at,
-            number=outline.numbers if numbered else 0,
-            key=key,
-            object=object,
-            ended=0 if status in OPEN else entry.at,
-            run=entry.run,
-            marks=marks or {},
-            first=entry.seq,
-            last=entry.seq,
-        )
-        outline.rows += 1
-        self._put(step)
-
-    def open(
-        self,
-        kind: str,
-        *,
-        key: str,
-        object: str = "",
-        status: str = "running",
-        numbered: bool = False,
-        marks: Mapping[str, int] | None = None,
-    ) -> None:
-        """A row that a later fact closes. A key that is open already is the same row, once more."""
-        if key in self.outline.open:
-            self.turn(key, status)
-        else:
-            self.add(kind, status, key=key, object=object, numbered=numbered, marks=marks)
-
-    def turn(self, key: str, status: str) -> None:
-        """Another status, still open."""
-        if step := self.outline.open.get(key):
-            self._put(replace(step, status=status, last=self.entry.seq))
-
-    def close(
-        self,
-        key: str,
-        status: str,
-        *,
-        object: str = "",
-        marks: Mapping[str, int] | None = None,
-        tokens: int = 0,
-        cost: float = 0.0,
-    ) -> bool:
-        """The last word on an open row; False where there is none."""
-        step = self.outline.open.get(key)
-        if step is None:
-            return False
-        self._put(
-            replace(
-                step,
-                status=status,
-                object=object or step.object,
-                ended=max(self.entry.at, step.began),
-                marks={**step.marks, **(marks or {})},
-                tokens=step.tokens + tokens,
-                cost=step.cost + cost,
-                last=self.entry.seq,
-            )
-        )
-        return True
-
-    def mark(self, key: str, *, tokens: int = 0, cost: float = 0.0, **amounts: int) -> None:
-        """Add to the figures of an open row."""
-        if step := self.outline.open.get(key):
-            marks = dict(step.marks)
-            for name, amount in amounts.items():
-                marks[name] = marks.get(name, 0) + amount
-            tokens, cost = step.tokens + tokens, step.cost + cost
-            self._put(replace(step, marks=marks, tokens=tokens, cost=cost, last=self.entry.seq))
-
-    def count(self, *, tokens: int = 0, cost: float = 0.0, **amounts: int) -> None:
-        """Add to the totals of the run, in its header row."""
-        self.mark("run", tokens=tokens, cost=cost, **amounts)
-
-    def _put(self, step: Step) -> None:
-        self._changed[step.row] = step
-        if step.key and step.status in OPEN:
-            self.outline.open[step.key] = step
-        else:
-            self.outline.open.pop(step.key, None)

@@ -17,6 +17,7 @@ from core.domain.events import (
     PersonSpoke,
     QuestionAnswered,
     QuestionAsked,
+    QuestionHeld,
     Replied,
     RequestSent,
     Retried,
@@ -28,8 +29,9 @@ from core.domain.events import (
     Text,
     ToolReturned,
 )
+from core.domain.filing import Filing
 from core.domain.messages import Message
-from core.domain.question import Answer, spoken
+from core.domain.question import Answer, Question, spoken
 from core.engine.limits import FIELDS
 from core.engine.repeats import Repeats
 
@@ -44,7 +46,8 @@ class Conversation:
         pending: calls of the last reply that have no result yet, in order.
         started: those of them that may have had an effect already, with what they act on.
         waiting: words of the person that the model has not been sent.
-        questions: what was asked in this run: the answer, or None while it is open.
+        questions: what was asked in this run: the answer, or None while it is open; `asked` are those of the agent
+            itself, with their times, and `held` those somebody has begun to answer.
         spent: what this run used of its limits; `allowed` what it may use, `noticed` the limits that were told of.
         repeats: equal results in a row.
         seq: the last entry that was heard; none is heard twice.
@@ -58,6 +61,8 @@ class Conversation:
     started: dict[str, str] = field(default_factory=dict)
     waiting: list[Message] = field(default_factory=list)
     questions: dict[str, Answer | None] = field(default_factory=dict)
+    asked: dict[str, Question] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
     spent: dict[str, float] = field(default_factory=dict)
     allowed: dict[str, float] = field(default_factory=dict)
     noticed: set[str] = field(default_factory=set)
@@ -76,6 +81,8 @@ class Conversation:
         if entry.seq <= self.seq:
             return
         self.seq = entry.seq
+        if isinstance(entry.event, Filing):
+            return  # neither the model's business nor the run's time
         self._count(entry)
         self.run = entry.run
         match entry.event:
@@ -107,8 +114,12 @@ class Conversation:
             case CallRefused(call_id=name, reason=reason):
                 self.repeats.result(name, reason.head, True)
                 self._settle(name, reason, failed=True)
-            case QuestionAsked(question=question):
+            case QuestionAsked(question=question, call_id=name):
                 self.questions[question.id] = None
+                if name:
+                    self.asked[question.id] = replace(question, asked=entry.at)
+            case QuestionHeld(question_id=name):
+                self.held.add(name)
             case QuestionAnswered(question_id=question_id, call_id=name, answer=answer):
                 self.questions[question_id] = answer
                 self._settle(name, Text(spoken(answer)))
@@ -136,7 +147,7 @@ class Conversation:
         self.start = start
         self.rounds = self.turn = 0
         self.done = False
-        self.questions = {}
+        self.questions, self.asked, self.held = {}, {}, set()
         self.spent = {}
         self.noticed = set()
         self.repeats = Repeats()

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 from core.domain.consent import Mode, OpenConsent, Scope
 from core.domain.events import Entry, ModelChosen, RunStarted, SessionOpened, Text
+from core.domain.filing import title_of
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
-from core.domain.steps import Step, line
+from core.domain.steps import Step
 from core.engine.consents import Consents
 from core.engine.drafts import Draft, Drafts
 from core.engine.history import History
 from core.engine.past import Past
 from core.engine.profiles import Profile, profiles
 from core.engine.providers import Overview, Providers
-from core.engine.runs import Runs, Settle
+from core.engine.runs import GOES_ON, Runs, Settle
+from core.engine.shelf import Shelf
 from core.models.trial import Trial
 from core.settings.file import SettingsFile
 from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact
@@ -62,13 +64,14 @@ class Engine:
         self._consents = Consents(journal, reader, book, runs.claimed)
         self.history = History(journal, reader, runs.begin, runs.check, runs.still)
         self.past = Past(journal, reader)
+        self.shelf = Shelf(journal, reader, opened.database, self._end)
 
     async def start(self, task: str, folder: Path, began: RunStarted) -> str:
         """Open a session and begin its first run as `began` says; the session's id."""
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
         place = workspace(folder)
-        return await self._runs.open(SessionOpened("", str(place), line(task)), task, began)
+        return await self._runs.open(SessionOpened("", str(place), title_of(task)), task, began)
 
     async def say(self, session: str, text: str, *, now: bool = False) -> None:
         await self._runs.say(session, text, now=now)
@@ -93,9 +96,18 @@ class Engine:
     async def stop(self, session: str) -> None:
         await self._runs.stop(session)
 
+    async def _end(self, session: str) -> None:
+        """Stop it if there is anything to stop."""
+        if self.going(session) or self.session(session).status in GOES_ON:
+            await self._runs.stop(session)
+
     async def answer(self, question: str, answer: Answer, *, go_on: bool = False) -> str:
         """Answer a question; the session it belongs to. With `go_on` a run that a restart left waiting is resumed."""
         return await self._gone_on(await self._runs.answer(question, answer), go_on)
+
+    async def hold(self, question: str) -> None:
+        """Somebody begins to answer: it does not run out of time any more."""
+        await self._runs.hold(question)
 
     async def _gone_on(self, session: str, go_on: bool) -> str:
         if go_on and not self._runs.going(session):
@@ -194,6 +206,10 @@ class Engine:
     def steps(self, session: SessionRow) -> list[Step]:
         """Every row of a session."""
         return self._reader.steps(session.id, 0, session.rows)
+
+    @property
+    def can_write(self) -> bool:
+        return self._opened.database is not None
 
     async def back_up(self) -> Backup:
         """A checked copy of the data, beside the writing."""

@@ -20,6 +20,7 @@ from core.domain.events import (
     Text,
     ToolReturned,
 )
+from core.domain.filing import SessionArchived, SessionPinned, SessionTrashed
 from core.engine.conversation import Conversation
 
 Why = Literal["fork", "edit", "model"]
@@ -38,6 +39,8 @@ def fork_facts(entries: Iterable[Entry], name: str, seq: int, why: Why, now: int
         if entry.seq > seq:
             break
         origin = origin or entry.session
+        if isinstance(entry.event, SessionPinned | SessionArchived | SessionTrashed):
+            continue  # where the other one is kept says nothing about this one
         event = copied(entry.event, origin, name)
         talk.hear(replace(entry, event=event))
         going = (going or isinstance(event, OPENING)) and not isinstance(event, RunEnded)

@@ -20,7 +20,7 @@ from core.store.reader import Reader
 from core.tools.tool import to_its_end
 
 Begin = Callable[[str, tuple[RunEvent, ...]], Awaitable[None]]
-Check = Callable[[RunStarted], None]
+Check = Callable[[RunStarted], object]
 Still = Callable[[str], AbstractAsyncContextManager[None]]
 
 

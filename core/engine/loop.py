@@ -17,14 +17,14 @@ from core.domain.events import (
     ToolReturned,
     Usage,
 )
-from core.domain.ids import call_id, question_id
+from core.domain.ids import call_id
 from core.domain.problems import Problem
+from core.engine.asking import ask_person
 from core.engine.drafts import Draft
 from core.engine.guards import check_limits, check_repeats
 from core.engine.work import Work
 from core.models.model import Asked, Delta, Fault
 from core.models.retry import wait_s
-from core.tools.ask import question
 from core.tools.catalogue import ASK, TOOLS, read_arguments
 
 
@@ -36,7 +36,7 @@ async def work(run: Work) -> RunEnded | RunPaused:
         if talk.done and not talk.waiting:
             return RunEnded("completed")
         if run.pausing:
-            return RunPaused("paused by you")
+            return RunPaused(run.pause_why)
         if ended := await check_repeats(run) or await check_limits(run):
             return ended
         try:
@@ -52,7 +52,10 @@ async def give_results(run: Work) -> None:
     while run.talk.pending:
         calls = list(run.talk.pending.values())
         together = next((place for place, call in enumerate(calls) if not _only_reads(call)), len(calls))
-        acts = [perform(run, call) for call in calls[: max(1, together)]]
+        if together < 2:
+            await perform(run, calls[0])
+            continue
+        acts = [perform(run, call) for call in calls[:together]]
         for end in await asyncio.gather(*acts, return_exceptions=True):
             if end is not None:
                 raise end
@@ -123,7 +126,7 @@ async def perform(run: Work, call: Call) -> None:
         await run.record(CallRefused(call.id, call.tool, Text(str(problem))))
         return
     if call.tool == ASK:
-        await run.ask(question(parameters, question_id(run.session, call.id)), call.id)
+        await ask_person(run, parameters, call.id, call.tool)
         return
     tool = TOOLS[call.tool]
     try:

@@ -198,6 +198,7 @@ class _Player:
             reader=self._reader,
             drafts=Drafts(),
             attended=start.attended,
+            expires=False,
             act=self._act,
             sleep=_at_once,
         )

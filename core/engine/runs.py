@@ -12,6 +12,7 @@ from core.domain.events import (
     ModelChosen,
     PersonSpoke,
     QuestionAnswered,
+    QuestionHeld,
     RunEnded,
     RunEvent,
     RunInterrupted,
@@ -31,6 +32,7 @@ from core.engine.drafts import Drafts
 from core.engine.loop import work
 from core.engine.work import Work
 from core.models.catalogue import Catalogue
+from core.models.model import Model
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
@@ -92,20 +94,20 @@ class Runs:
 
     async def open(self, opened: SessionOpened, task: str, began: RunStarted) -> str:
         """Open a session together with its first run: a crash leaves both or none. The session's id."""
-        self.check(began)
+        model = self.check(began)
         name = session_id()
         began = await self._brief(began, Path(opened.workspace))
         async with self._turn(name):
             self._refuse_closing()
             await self._journal.append(name, replace(opened, session_id=name), PersonSpoke(Text(task)), began)
-            await self._go(name)
+            await self._go(name, model)
         return name
 
     async def start(self, session: str, task: str, began: RunStarted) -> None:
         """Begin a run of a session with a message of the person."""
-        self.check(began)
+        model = self.check(began)
         async with self._turn(session):
-            await self._begin(session, PersonSpoke(Text(task)), began)
+            await self._begin(session, PersonSpoke(Text(task)), began, model=model)
 
     async def begin(self, session: str, facts: tuple[RunEvent, ...]) -> None:
         """Begin a run with facts that end in its start."""
@@ -119,9 +121,9 @@ class Runs:
             self._refuse_going(self._row(session))
             yield
 
-    def check(self, began: RunStarted) -> None:
+    def check(self, began: RunStarted) -> Model:
         """What is wrong with a model or its script is said before anything is written."""
-        self._models.model(began.model, self._whole(began.script))
+        return self._models.model(began.model, self._whole(began.script))
 
     async def say(self, session: str, text: str, *, now: bool = False) -> None:
         """A message: heard after this round where a run is going, else the start of the next run.
@@ -188,6 +190,11 @@ class Runs:
             self.claimed.discard(question)
         return session
 
+    async def hold(self, question: str) -> None:
+        """No more time limit for a question that is open; of one that is not there is nothing to hold."""
+        if asked := self._reader.asked(question):
+            await self._journal.append(asked[0], QuestionHeld(question))
+
     async def resume(self, session: str, settle: Settle = "") -> None:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
         async with self._turn(session):
@@ -242,25 +249,25 @@ class Runs:
             await asyncio.wait(tasks)
         self._forget()
 
-    async def _begin(self, session: str, *facts: RunEvent) -> None:
+    async def _begin(self, session: str, *facts: RunEvent, model: Model | None = None) -> None:
         self._refuse_going(self._row(session))
         self._refuse_closing()
         for fact in facts:
-            if isinstance(fact, RunStarted):
+            if isinstance(fact, RunStarted) and model is None:
                 self.check(fact)
         await self._journal.append(session, *[await self._briefed(session, fact) for fact in facts])
-        await self._go(session)
+        await self._go(session, model)
 
     async def _briefed(self, session: str, fact: RunEvent) -> RunEvent:
         """Every start says what its model is told."""
         return await self._brief(fact, Path(self._row(session).folder)) if isinstance(fact, RunStarted) else fact
 
-    async def _go(self, session: str) -> None:
+    async def _go(self, session: str, model: Model | None = None) -> None:
         row = self._row(session)
         talk = await self._talk(session)
         started = _start_of(talk)
         script = self._whole(started.script)
-        model = self._models.model(started.model, script)
+        model = model or self._models.model(started.model, script)
         # What became a fact meanwhile. So few entries are read without a pause, so from here on `_hear` misses none.
         async for entry in self._journal.read(session, talk.seq):
             talk.hear(entry)
@@ -275,6 +282,7 @@ class Runs:
             reader=self._reader,
             drafts=self._drafts,
             model_of=lambda name: self._models.model(name, script),
+            claimed=self.claimed,
         )
         self._live[session] = _Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
 

@@ -6,9 +6,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.domain.events import Attachment, Entry, QuestionAnswered, QuestionAsked, RunEvent, RunStarted, Text
+from core.domain.clock import SECOND, now
+from core.domain.events import (
+    Attachment,
+    Entry,
+    QuestionAnswered,
+    QuestionAsked,
+    QuestionHeld,
+    RunEvent,
+    RunStarted,
+    Text,
+)
 from core.domain.messages import Message
-from core.domain.question import Answer, Question
+from core.domain.question import Answer, Question, expired
 from core.engine.acts import act
 from core.engine.conversation import Conversation
 from core.engine.drafts import Drafts
@@ -37,7 +47,10 @@ class Work:
 
     Attributes:
         seen: files the run has read, with the digests of their contents: what was not read is not edited.
-        pausing: the person wants it to pause at the next boundary.
+        pausing: the person wants it to pause at the next boundary, or for this other reason.
+        claimed: questions that somebody is about to answer, shared by all runs.
+        expires: questions may run out of time; in a replay they do not. The time in which Journeyman was closed, before
+            `began`, is not the person's.
         reading: set while a reply is being read; words sent now cut it.
         model_of: gives the model that is chosen now, where another may be chosen in mid-run.
         brief: what the model is told of itself, and the tools it has; made anew for each start.
@@ -55,6 +68,10 @@ class Work:
     attended: bool = False
     seen: dict[str, str] = field(default_factory=dict)
     pausing: bool = False
+    pause_why: str = "paused by you"
+    claimed: set[str] = field(default_factory=set)
+    expires: bool = True
+    began: int = field(default_factory=now)
     reading: asyncio.Timeout | None = None
     model_of: Callable[[str], Model] | None = None
     brief: Brief = Brief()
@@ -121,17 +138,38 @@ class Work:
 
         def hear(told: Told) -> None:
             event = told.entry.event
-            if isinstance(event, QuestionAnswered) and event.question_id == question.id:
+            if isinstance(event, QuestionAnswered | QuestionHeld) and event.question_id == question.id:
                 heard.set()
 
         forget = self.journal.listen(hear)
         try:
             if question.id not in self.talk.questions:
                 await self.record(QuestionAsked(question, call_id))
-            if self.talk.questions[question.id] is None:
-                await heard.wait()
+            while self.talk.questions[question.id] is None:
+                await self._wait(self.talk.asked.get(question.id, question), call_id, heard)
+                heard.clear()
         finally:
             forget()
         answer = self.talk.questions[question.id]
         assert answer is not None
+        if answer.expired and question.then == "pause":
+            self.pausing, self.pause_why = True, "nobody answered in time"
         return answer
+
+    async def _wait(self, question: Question, call_id: str, heard: asyncio.Event) -> None:
+        """Until something is heard of it, or its time is over while nobody is about to answer."""
+        expires = self.expires and question.expires_s > 0 and question.id not in self.talk.held
+        left = max(0.0, question.expires_s - (now() - max(question.asked, self.began)) / SECOND) if expires else None
+        try:
+            async with asyncio.timeout(left):
+                await heard.wait()
+        except TimeoutError:
+            if question.id in self.claimed:
+                await heard.wait()
+                return
+            self.claimed.add(question.id)
+            try:
+                if self.reader.asked(question.id):
+                    await self.record(QuestionAnswered(question.id, call_id, expired(question)))
+            finally:
+                self.claimed.discard(question.id)

@@ -10,6 +10,8 @@ from core.domain.messages import Message
 from core.models.model import Asked, Delta, Fault, Request
 from core.models.script import Line, Script
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
+
 
 class Scripted:
     """Stateless: the request says at which turn the script is."""
@@ -24,12 +26,16 @@ class Scripted:
             async for delta in _fail(line):
                 yield delta
             return
-        fill = _places(request.messages) if _has_places(line) else {}
+        arguments = [_encoded(call.arguments) for call in line.calls]
+        places = "{{" in line.text or "{{" in line.reasoning or any("{{" in text for text in arguments)
+        fill = _places(request.messages) if places else {}
         if line.reasoning:
             yield Delta(reasoning=_filled(line.reasoning, fill))
         async for delta in _pieces(_filled(line.text, fill), line):
             yield delta
-        calls = tuple(Asked(call.name, _arguments(call.arguments, fill)) for call in line.calls)
+        if fill:
+            arguments = [_arguments(call.arguments, fill) for call in line.calls]
+        calls = tuple(Asked(call.name, text) for call, text in zip(line.calls, arguments, strict=True))
         yield Delta(calls=calls, usage=Usage(line.input, line.output))
 
 
@@ -57,10 +63,6 @@ async def _fail(line: Line) -> AsyncIterator[Delta]:
     raise Fault("The reply was cut.", "The connection ended before the reply did.")
 
 
-def _has_places(line: Line) -> bool:
-    return "{{" in line.text or "{{" in line.reasoning or any("{{" in json.dumps(c.arguments) for c in line.calls)
-
-
 def _places(messages: Any) -> dict[str, str]:
     """What `{{answer}}` and `{{result}}` stand for now: found from the end, so that long runs cost nothing."""
     found: dict[str, str] = {}
@@ -85,10 +87,12 @@ def _filled(text: str, fill: dict[str, str]) -> str:
 
 
 def _arguments(plain: Any, fill: dict[str, str]) -> str:
+    return _filled(plain, fill) if isinstance(plain, str) else _encoded(_deep(plain, fill))
+
+
+def _encoded(plain: Any) -> str:
     """As JSON; a text where an object is due is passed on as it stands, so that sloppy models can be played."""
-    if isinstance(plain, str):
-        return _filled(plain, fill)
-    return json.dumps(_deep(plain, fill), ensure_ascii=False)
+    return plain if isinstance(plain, str) else _ENCODER.encode(plain)
 
 
 def _deep(plain: Any, fill: dict[str, str]) -> Any:

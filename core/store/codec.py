@@ -60,11 +60,7 @@ def _lighten(value: Any, blobs: dict[str, bytes]) -> Any:
     changes: dict[str, Any] = {}
     for name, nested in _fields(value.__class__):
         old = getattr(value, name)
-        new = old
-        if nested is Text:
-            new = _keep(old, blobs)
-        elif nested is tuple:
-            new = tuple(_lighten(item, blobs) for item in old)
+        new = _keep(old, blobs) if nested is Text else tuple(_lighten(item, blobs) for item in old)
         if new != old:
             changes[name] = new
     return dataclasses.replace(value, **changes) if changes else value

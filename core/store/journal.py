@@ -118,6 +118,10 @@ class Journal:
                 await asyncio.sleep(0)
             yield Entry(session, seq, run, at, decode(kind, payload))
 
+    def forget(self, session: str) -> None:
+        """On the writing thread: what it knew of a session that goes."""
+        self._open.pop(session, None)
+
     def listen(self, listener: Listener) -> Forget:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)

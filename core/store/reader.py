@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.consent import ConsentRequest, OpenConsent
-from core.domain.question import Option, Question
+from core.domain.question import Option, Part, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.store.blobs import inflate
@@ -156,5 +156,9 @@ class Reader:
 
 
 def _question(plain: dict[str, Any], asked: int) -> Question:
-    options = tuple(Option(**option) for option in plain.get("options", ()))
-    return Question(**{**plain, "options": options, "asked": asked})
+    parts = tuple(Part(**{**part, "options": _options(part)}) for part in plain.get("parts", ()))
+    return Question(**{**plain, "options": _options(plain), "parts": parts, "asked": asked})
+
+
+def _options(plain: dict[str, Any]) -> tuple[Option, ...]:
+    return tuple(Option(**option) for option in plain.get("options", ()))

@@ -24,6 +24,7 @@ from core.domain.events import (
     ToolReturned,
     VerdictGiven,
 )
+from core.domain.filing import SessionRenamed
 from core.domain.question import spoken
 from core.store.keys import place, session_of
 
@@ -60,7 +61,9 @@ def words(event: RunEvent) -> Iterator[str]:
         case ToolReturned(output=output):
             yield output.head
         case QuestionAsked(question=question):
-            yield from (question.text, question.why, *(option.label for option in question.options))
+            yield from (question.text, question.why)
+            for part in question.forms():
+                yield from (part.text, *(option.label for option in part.options))
         case QuestionAnswered(answer=answer):
             yield spoken(answer)
         case Nudged(text=text):
@@ -71,6 +74,8 @@ def words(event: RunEvent) -> Iterator[str]:
             yield from (reason, summary.head)
         case FilesRewound(files=files):
             yield from (file.path for file in files)
+        case SessionRenamed(title=title):
+            yield title
         case VerdictGiven(note=note, tags=tags):
             yield from (note.head, *tags)
         case _:
@@ -79,9 +84,18 @@ def words(event: RunEvent) -> Iterator[str]:
 
 def index(db: sqlite3.Connection, key: int, event: RunEvent) -> None:
     """Make an event findable."""
-    text = "\n".join(part[:CAP] for part in words(event) if part)
-    if text:
+    if text := _indexed(event):
         db.execute("INSERT INTO search (rowid, words) VALUES (?, ?)", (key, text))
+
+
+def unindex(db: sqlite3.Connection, key: int, event: RunEvent) -> None:
+    """Take it out again: an index without contents must be told the very words it was given."""
+    if text := _indexed(event):
+        db.execute("INSERT INTO search (search, rowid, words) VALUES ('delete', ?, ?)", (key, text))
+
+
+def _indexed(event: RunEvent) -> str:
+    return "\n".join(part[:CAP] for part in words(event) if part)
 
 
 def query(text: str) -> str:

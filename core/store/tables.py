@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sqlalchemy import Column, Float, ForeignKey, Integer, LargeBinary, NullPool, Text, create_engine, desc, func
+from sqlalchemy import Column, Float, ForeignKey, Integer, LargeBinary, NullPool, Text, create_engine, desc, func, text
 from sqlmodel import Field, Session, SQLModel, select
 
 from core.store.files import size_of, wal_of
@@ -39,6 +39,9 @@ class SessionTable(SQLModel, table=True):
     verdict: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
     checked: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
     origin: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
+    pinned: int = Field(sa_column_kwargs={"server_default": text("0")})
+    archived: int = Field(sa_column_kwargs={"server_default": text("0")})
+    trashed: int = Field(sa_column_kwargs={"server_default": text("0")})
     mode: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
 
 

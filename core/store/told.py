@@ -8,6 +8,13 @@ from core.domain.steps import Step
 
 
 @dataclass(frozen=True, slots=True)
+class Gone:
+    """Sessions that were forgotten for good."""
+
+    sessions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """A fact that is durable, with the rows it changed and the session's line after it."""
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from annotated_types import MaxLen, MinLen
+from pydantic import Field
 
-from core.domain.question import Option, Question
+from core.domain.question import Option, Part, Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +17,46 @@ class AskedOption:
 
 
 @dataclass(frozen=True, slots=True)
-class AskUser:
+class AskedQuestion:
     question: Annotated[str, MinLen(1)]
     options: Annotated[tuple[AskedOption, ...], MaxLen(4)] = ()
     free_text: bool = True
+    several: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AskUser:
+    question: Annotated[str, MinLen(1)] = ""
+    options: Annotated[tuple[AskedOption, ...], MaxLen(4)] = ()
+    free_text: bool = True
     why: str = ""
+    several: Annotated[bool, Field(description="Any number of the options may be chosen.")] = False
+    questions: Annotated[
+        tuple[AskedQuestion, ...], MaxLen(4), Field(description="Instead of question: a form of up to four at once.")
+    ] = ()
+    default: Annotated[str, Field(description="What you will go on with if nobody answers.")] = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.question) == bool(self.questions):
+            raise ValueError("give either question or questions")
 
 
 def question(parameters: AskUser, name: str) -> Question:
     """The question as a fact."""
-    options = tuple(Option(o.label, o.description, o.recommended) for o in parameters.options)
-    return Question(name, parameters.question, parameters.why, options, parameters.free_text or not options)
+    given = parameters.questions or (
+        AskedQuestion(parameters.question, parameters.options, parameters.free_text, parameters.several),
+    )
+    parts = tuple(map(_part, given))
+    first = parts[0]
+    if len(parts) == 1:
+        return Question(
+            name, first.text, parameters.why, first.options, first.free_text, several=first.several,
+            default=parameters.default,
+        )  # fmt: skip
+    text = parameters.question or f"{first.text} (and {len(parts) - 1} more)"
+    return Question(name, text, parameters.why, parts=parts, default=parameters.default)
+
+
+def _part(asked: AskedQuestion) -> Part:
+    options = tuple(Option(o.label, o.description, o.recommended) for o in asked.options)
+    return Part(asked.question, options, asked.free_text or not options, asked.several and bool(options))

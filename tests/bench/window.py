@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -178,7 +177,7 @@ def _write_long(home: Path, steps: int) -> None:
     """Rows by the store's own code, entries as the codec packs them; the header first."""
     begun = now() - 10 * steps * SECOND
     row = SessionRow("long", "A long one", "/tmp", SCRIPTED, "done", opened=begun, updated=now(), runs=1)
-    _fill(home, [row, replace(row, id="short", title="A short one", updated=now() - SECOND)])
+    _fill(home, [row, row._replace(id="short", title="A short one", updated=now() - SECOND)])
     payload = json.dumps({"model": SCRIPTED, "round": 1})
 
     def steps_of(first: int, last: int) -> Iterator[Step]:
@@ -197,7 +196,7 @@ def _write_long(home: Path, steps: int) -> None:
                 entries = ((key(1, n + 1), 1, begun + n, "request_sent", payload) for n in range(first, last))
                 db.executemany("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", entries)
                 write_steps(db, 1, steps_of(first, last))
-                update_session(db, 1, replace(row, seq=last, rows=last, steps=last))
+                update_session(db, 1, row._replace(seq=last, rows=last, steps=last))
 
             runner.run(database.do(write))
     database.close()

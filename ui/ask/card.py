@@ -1,35 +1,24 @@
-"""A question in place: a card above the composer, or a single bar where there is no room for one."""
+"""A question, or a request for consent, in place."""
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
 
 from core.domain.clock import now as wall_clock
 from core.domain.question import Answer, Question
-from ui.ask.age import AgeLabel
+from ui.ask.consent_form import ConsentForm
 from ui.ask.form import QuestionForm
-from ui.icons import pixmap
+from ui.ask.frame import AskCard
+from ui.ask.said import of_consent, of_question, place_in_queue
+from ui.ask.wanted import Wanted, like
 from ui.theme import Look
-from ui.widgets.announce import announce
-from ui.widgets.button import Button
-from ui.widgets.edge import EdgeFrame
-from ui.widgets.elided import ElidedLabel
-from ui.widgets.words import label
-
-SHARE: Final = 0.4
-BAR_BELOW: Final = 136  # less room than this shows nothing of the options
-ICON: Final = 16
 
 
-class QuestionCard(QFrame):
-    """Tell it with `fit` how high the column is: it takes at most two fifths, folding its options before scrolling."""
-
+class QuestionCard(AskCard):
     answered = Signal(str, Answer)
-    later = Signal(str)
-    dialog_wanted = Signal(str)
+
+    form: QuestionForm
 
     def __init__(
         self,
@@ -40,148 +29,63 @@ class QuestionCard(QFrame):
         clock: Callable[[], int] = wall_clock,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
-        self._look, self._question, self._clock = look, question, clock
-        self._room = 0
-        self._announced = False
-        self.setObjectName("question.card")
-        self.setAccessibleName(self.tr("Question: {}").format(question.text))
-        self.setAccessibleDescription(question.why)
-        self.setProperty("surface", "background")
-        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
-        policy.setHeightForWidth(True)
-        self.setSizePolicy(policy)
-        self._build()
+        self._question = question
+        super().__init__(look, of_question(question), clock=clock, parent=parent)
         if draft:
             self.form.fill(draft)
         self.form.answered.connect(self.answered)
-        self.form.later.connect(self.later)
-        self.form.chosen.connect(self._refit)
-        self._open.clicked.connect(lambda: self.dialog_wanted.emit(question.id))
-        self.restyle(look)
-
-    def fit(self, room: int) -> None:
-        """Find the fullest form that stays within its share of a column of this height."""
-        self._room = room
-        most = int(room * SHARE)
-        bar = most < BAR_BELOW
-        self._bar.setVisible(bar)
-        self._card.setVisible(not bar)
-        if bar:
-            self.setMaximumHeight(self._bar.sizeHint().height() + self._margins())
-            return
-        self.form.fold(False)
-        needed = self._needed()
-        if needed > most:
-            self.form.fold(True)
-            needed = self._needed()
-        self.setMaximumHeight(min(needed, most))
-        self.updateGeometry()
-
-    def _refit(self) -> None:
-        if self._room:
-            self.fit(self._room)
 
     @property
     def question(self) -> Question:
         return self._question
 
-    def question_id(self) -> str:
-        return self._question.id
-
     def draft(self) -> Answer:
         """What was chosen and typed so far."""
         return self.form.draft()
 
-    def restyle(self, look: Look) -> None:
-        self._look = look
-        theme, fonts = look.theme, look.fonts
-        for frame in (self._card, self._bar):
-            frame.recolour(fill=theme.panel, line=theme.strong_line, edge=theme.waiting)
-        self._head.setFont(fonts.bold)
-        self._why.setFont(fonts.text)
-        self.age.setFont(fonts.second)
-        self._bar_text.setFont(fonts.strong)
-        self._open.restyle(look)
-        self.form.restyle(look)
-        self._tint()
+    def _make_form(self, head: QWidget) -> QuestionForm:
+        return QuestionForm(self._look, self._question, head=head)
 
-    def _build(self) -> None:
-        look, question = self._look, self._question
-        self._head = label(question.text, look.fonts.bold, name="question.text", wrap=True)
-        self._why = label(question.why, look.fonts.text, "second", name="question.why", wrap=True)
-        self._why.setVisible(bool(question.why))
-        pattern = self.tr("asked {} · waits until you answer")
-        self.age = AgeLabel(pattern, question.asked, font=look.fonts.second, clock=self._clock)
-        self.form = QuestionForm(look, question, head=self._head_part())
-        theme = look.theme
-        self._card = EdgeFrame(fill=theme.panel, line=theme.strong_line, edge=theme.waiting)
-        self._card.setObjectName("question.frame")
-        inside = QVBoxLayout(self._card)
-        inside.setContentsMargins(16, 12, 12, 12)
-        inside.addWidget(self.form)
-        self._bar = EdgeFrame(fill=theme.panel, line=theme.strong_line, edge=theme.waiting)
-        self._bar.setObjectName("question.bar")
-        self._build_bar()
-        self._bar.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 8, 20, 0)
-        column.setSpacing(0)
-        column.addWidget(self._card)
-        column.addWidget(self._bar)
 
-    def _head_part(self) -> QWidget:
-        part = QWidget()
-        column = QVBoxLayout(part)
-        column.setContentsMargins(0, 0, 0, 2)
-        column.setSpacing(2)
-        row = QHBoxLayout()
-        row.setSpacing(12)
-        row.addWidget(self._head, 1)
-        row.addWidget(self.age, 0, Qt.AlignmentFlag.AlignTop)
-        column.addLayout(row)
-        column.addWidget(self._why)
-        return part
+class ConsentCard(AskCard):
+    """The first of `waiting`; those like it may be answered with it."""
 
-    def _build_bar(self) -> None:
-        look = self._look
-        row = QHBoxLayout(self._bar)
-        row.setContentsMargins(14, 5, 6, 5)
-        row.setSpacing(10)
-        self._bar_icon = QLabel()
-        self._bar_text = ElidedLabel(self._question.text, look.fonts.strong)
-        self._open = Button(look, self.tr("Answer…"), name="question.open")
-        row.addWidget(self._bar_icon)
-        row.addWidget(self._bar_text, 1)
-        row.addWidget(self._open)
+    allowed = Signal(tuple, str, tuple)
+    denied = Signal(tuple, str)
+    denied_all = Signal()
 
-    def _tint(self) -> None:
-        self._bar_icon.setPixmap(
-            pixmap("circle-question-mark", self._look.theme.waiting, self._look.size(ICON), self.devicePixelRatioF())
-        )
+    form: ConsentForm
 
-    def _margins(self) -> int:
-        return self.contentsMargins().top() + self.contentsMargins().bottom() + 8
+    def __init__(
+        self,
+        look: Look,
+        waiting: Sequence[Wanted],
+        *,
+        draft: str = "",
+        clock: Callable[[], int] = wall_clock,
+        parent: QWidget | None = None,
+    ) -> None:
+        self._waiting = tuple(waiting)
+        said = of_consent(waiting[0], place_in_queue(1, len(waiting)))
+        super().__init__(look, said, clock=clock, parent=parent)
+        self.form.fill(draft)
+        self.form.allowed.connect(self.allowed)
+        self.form.denied.connect(self.denied)
+        self.form.denied_all.connect(self.denied_all)
 
-    def _needed(self) -> int:
-        layout = self.layout()
-        return layout.totalHeightForWidth(self.width()) if layout else 0
+    @property
+    def waiting(self) -> tuple[Wanted, ...]:
+        return self._waiting
 
-    def sizeHint(self) -> QSize:
-        return QSize(480, min(self._needed() or 200, self.maximumHeight()))
+    def draft(self) -> str:
+        """The reason typed so far."""
+        return self.form.draft()
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        if not self._announced:
-            self._announced = True
-            announce(self, self.accessibleName())
+    def show_wanted(self, wanted: Wanted) -> None:
+        """More is known of the request that is shown."""
+        self._waiting = (wanted, *self._waiting[1:])
+        self.form.show_wanted(wanted)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        if self._room and event.size().width() != event.oldSize().width():
-            self.fit(self._room)
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.DevicePixelRatioChange:
-            self._tint()
+    def _make_form(self, head: QWidget) -> ConsentForm:
+        first = self._waiting[0]
+        return ConsentForm(self._look, first, head=head, like=like(first, self._waiting), queued=len(self._waiting))

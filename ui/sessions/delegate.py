@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, QSize
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from ui.icons import pixmap, status_icon
 from ui.sessions.model import Role
@@ -16,6 +16,7 @@ from ui.widgets.paint import draw_frame, draw_line, draw_right
 MARGIN: Final = 8
 INSET: Final = 8
 ICON: Final = 16
+CHEVRON: Final = 12
 TEXT_LEFT: Final = 40
 HEADING_LEFT: Final = 14
 GAP: Final = 8
@@ -23,13 +24,14 @@ RADIUS: Final = 6
 
 
 class SessionsDelegate(QStyledItemDelegate):
-    """`shown` is the session on display: marked by a fill, apart from the keyboard's place, which is outlined."""
+    """`shown` is the session on display: marked by a fill, apart from the keyboard's place, which is outlined.
+    `several` are selected: each of them is filled and outlined."""
 
     def __init__(self, look: Look, *, home: str, clock: Callable[[], int], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.look, self.shown = look, ""
         self.right_margin = MARGIN
-        self.keyboard = False
+        self.keyboard = self.several = False
         self._home, self._clock = home, clock
 
     def row_height(self) -> int:
@@ -49,13 +51,51 @@ class SessionsDelegate(QStyledItemDelegate):
         item, place = index.data(Role.ITEM), option.rect
         if isinstance(item, Heading):
             self._paint_heading(painter, place, item)
+            if item.folds and self.keyboard and option.state & QStyle.StateFlag.State_HasFocus:
+                frame = place.adjusted(MARGIN, 6, -self.right_margin, 0)
+                draw_frame(painter, frame, RADIUS, None, self.look.theme.accent)
         elif isinstance(item, Line):
             self._paint_ground(painter, place, item, option.state)
             self._paint_line(painter, place, item)
 
+    # A new name is written where the old one stands.
+
+    def createEditor(
+        self, parent: QWidget, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QWidget:
+        field = QLineEdit(parent)
+        field.setObjectName("sessions.rename")
+        field.setAccessibleName(self.tr("Name of the session"))
+        field.setFont(self.look.fonts.text)
+        field.setText(str(index.data(Qt.ItemDataRole.EditRole)))
+        field.selectAll()
+        return field
+
+    def setEditorData(self, editor: QWidget, index: QModelIndex | QPersistentModelIndex) -> None:
+        """Nothing: a session that runs changes all the time, and must not take away what is being typed."""
+
+    def setModelData(
+        self, editor: QWidget, model: QAbstractItemModel, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        if isinstance(editor, QLineEdit):
+            model.setData(index, editor.text(), Qt.ItemDataRole.EditRole)
+
+    def updateEditorGeometry(
+        self, editor: QWidget, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        height = editor.sizeHint().height()
+        place = option.rect.adjusted(TEXT_LEFT - 10, 0, -self.right_margin - 2, 0)
+        editor.setGeometry(QRect(place.left(), place.center().y() - height // 2, place.width(), height))
+
     def _paint_heading(self, painter: QPainter, place: QRect, heading: Heading) -> None:
         theme, font = self.look.theme, self.look.fonts.label
         bottom = place.adjusted(HEADING_LEFT, 6, -self.right_margin - INSET, 0)
+        if heading.folds:
+            size = self.look.size(CHEVRON)
+            name = "chevron-down" if heading.opened else "chevron-right"
+            glyph = pixmap(name, theme.third, size, painter.device().devicePixelRatio())
+            painter.drawPixmap(QPoint(bottom.left() - 2, bottom.center().y() - size // 2 + 1), glyph)
+            bottom.setLeft(bottom.left() + size + 2)
         left = draw_line(painter, bottom, heading.title, font, theme.third)
         if heading.count:
             ink = theme.waiting if heading.key == WAITING else theme.third
@@ -66,6 +106,8 @@ class SessionsDelegate(QStyledItemDelegate):
         ground = place.adjusted(MARGIN, 0, -self.right_margin, 0)
         if line.row.id == self.shown:
             draw_frame(painter, ground, RADIUS, theme.selection, None)
+        elif self.several and state & QStyle.StateFlag.State_Selected:
+            draw_frame(painter, ground, RADIUS, theme.bubble, theme.accent)
         elif state & QStyle.StateFlag.State_MouseOver:
             draw_frame(painter, ground, RADIUS, blend(theme.selection, theme.panel, 0.5), None)
         if self.keyboard and state & QStyle.StateFlag.State_HasFocus:

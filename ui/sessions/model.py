@@ -5,7 +5,7 @@ from dataclasses import replace
 from enum import IntEnum
 from typing import Final
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from core.domain.sessions import SessionRow
 from ui.sessions.rows import Heading, Hit, Line, arrange, arrange_hits, moves, second_line, status_words
@@ -23,7 +23,9 @@ class Role(IntEnum):
 
 
 class SessionsModel(QAbstractListModel):
-    """Headings cannot be chosen; everything shown is a plain value."""
+    """Headings cannot be chosen, some open and close; everything shown is a plain value."""
+
+    renamed = Signal(str, str)
 
     def __init__(self, *, home: str, clock: Callable[[], int], parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -32,6 +34,7 @@ class SessionsModel(QAbstractListModel):
         self._words = ""
         self._hits: tuple[Hit, ...] = ()
         self._items: list[Heading | Line] = []
+        self._opened: frozenset[str] = frozenset()
 
     def show_sessions(self, rows: Iterable[SessionRow]) -> None:
         self._rows = {row.id: row for row in rows}
@@ -54,17 +57,45 @@ class SessionsModel(QAbstractListModel):
         if before is not None and not moves(before, row):
             self._repaint(row)
             return
+        self._follow(row.id)
+
+    def _follow(self, moved: str = "") -> None:
+        """Show the list as it should be now; lines that stay keep their place, selection and scroll."""
         target = self._arranged()
         if [_key(item) for item in target] == [_key(item) for item in self._items]:
             self._refresh(target)
             return
-        wanted = {_key(item) for item in target} - {row.id}
+        wanted = {_key(item) for item in target} - {moved}
         staying = {_key(item) for item in self._items} & wanted
         if _ordered(target, staying) != _ordered(self._items, staying):
             self.rearrange()  # the day has changed meanwhile: every group may have moved
             return
         self._drop(lambda item: _key(item) not in wanted)
         self._grow(target)
+
+    def drop_sessions(self, names: Iterable[str]) -> None:
+        """These are gone for good."""
+        for name in names:
+            self._rows.pop(name, None)
+        self._follow()
+
+    def turn(self, key: str) -> None:
+        """Open a group that folds, or close it."""
+        self._opened = self._opened ^ {key}
+        self._follow()
+
+    def rows_of(self, indexes: Iterable[Index]) -> list[SessionRow]:
+        """The sessions on these lines, in the order of the list."""
+        found = [self.item(index) for index in sorted(indexes, key=lambda index: index.row())]
+        return [item.row for item in found if isinstance(item, Line)]
+
+    def lines(self) -> list[QModelIndex]:
+        """The lines that are shown, without the headings."""
+        return [self.index(number) for number, item in enumerate(self._items) if isinstance(item, Line)]
+
+    def everything(self) -> list[SessionRow]:
+        """Every session in the order of the list, also those that are folded away."""
+        return [item.row for item in arrange(self._rows.values(), self._clock()) if isinstance(item, Line)]
 
     def item(self, index: Index) -> Heading | Line | None:
         return self._items[index.row()] if index.isValid() and index.row() < len(self._items) else None
@@ -86,9 +117,12 @@ class SessionsModel(QAbstractListModel):
         return 0 if parent.isValid() else len(self._items)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        if not isinstance(self.item(index), Line):
-            return Qt.ItemFlag.NoItemFlags
-        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren
+        item, flag = self.item(index), Qt.ItemFlag
+        if isinstance(item, Heading):
+            return flag.ItemIsEnabled | flag.ItemNeverHasChildren if item.folds else flag.NoItemFlags
+        if item is None:
+            return flag.NoItemFlags
+        return flag.ItemIsEnabled | flag.ItemIsSelectable | flag.ItemIsEditable | flag.ItemNeverHasChildren
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         item = self.item(index)
@@ -97,13 +131,25 @@ class SessionsModel(QAbstractListModel):
         if role == Role.ITEM:
             return item
         if isinstance(item, Heading):
+            if item.folds and role == Qt.ItemDataRole.AccessibleTextRole:
+                state = self.tr("open") if item.opened else self.tr("closed")
+                return f"{item.title}, {item.count}, {state}"
             texts = (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole)
             return item.title if role in texts else None
         return self._line_data(item, role)
 
+    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """A new name is wished for here; the line changes when it is a fact."""
+        item = self.item(index)
+        if role != Qt.ItemDataRole.EditRole or not isinstance(item, Line) or not isinstance(value, str):
+            return False
+        if value.strip() and value.strip() != item.row.title:
+            self.renamed.emit(item.row.id, value.strip())
+        return True
+
     def _line_data(self, line: Line, role: int) -> object:
         match role:
-            case Qt.ItemDataRole.DisplayRole:
+            case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.EditRole:
                 return line.row.title
             case Role.SESSION:
                 return line.row.id
@@ -116,7 +162,7 @@ class SessionsModel(QAbstractListModel):
     def _arranged(self) -> list[Heading | Line]:
         if self._words:
             return arrange_hits(list(self._rows.values()), self._hits, self._words, self._clock())
-        return arrange(self._rows.values(), self._clock())
+        return arrange(self._rows.values(), self._clock(), self._opened)
 
     def _repaint(self, row: SessionRow) -> None:
         """What a running session does most of the time: change and stay where it is."""

@@ -5,8 +5,8 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QEvent, QModelIndex, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -20,8 +20,9 @@ from core.domain.clock import now as wall_clock
 from core.domain.sessions import SessionRow
 from ui.icons import icon
 from ui.sessions.delegate import SessionsDelegate
+from ui.sessions.menu import heading_menu, session_menu
 from ui.sessions.model import Role, SessionsModel
-from ui.sessions.rows import Hit
+from ui.sessions.rows import TRASH, Heading, Hit
 from ui.sessions.view import WIDTH, SessionsView
 from ui.theme import Look
 from ui.widgets.button import Button
@@ -30,12 +31,16 @@ from ui.widgets.words import ENTER_KEYS, label
 
 SEARCH_DELAY_MS: Final = 120
 AGE_EVERY_MS: Final = 30_000
+SELECTING: Final = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
 
 class SessionsPanel(QFrame):
     """Fed with session rows; tells which one the person chose, searched or wants to start."""
 
     chosen = Signal(str)
+    renamed = Signal(str, str)
+    filed = Signal(str, list)  # a word (pin, archive, trash, restore, forget, fork, folder…) and the sessions meant
+    undo_wanted = Signal()
     new_run = Signal()
     searched = Signal(str)
 
@@ -78,6 +83,33 @@ class SessionsPanel(QFrame):
                 self._model.place(row.id), self._view.selectionModel().SelectionFlag.NoUpdate
             )
         self._say_empty()
+
+    def drop_sessions(self, names: Sequence[str]) -> None:
+        """These are gone for good."""
+        self._model.drop_sessions(names)
+        self._say_empty()
+
+    def nth(self, number: int) -> str:
+        """The session a person counts as this one, from 1; empty where there are fewer."""
+        names = [row.id for row in self._model.rows_of(self._model.lines())]
+        return names[number - 1] if number <= len(names) else ""
+
+    def neighbour(self, session_id: str) -> str:
+        """The session below this one, else the one above; never one that is in the trash."""
+        names = [row.id for row in self._model.rows_of(self._model.lines()) if not row.trashed or row.id == session_id]
+        if session_id not in names or len(names) < 2:
+            return ""
+        place = names.index(session_id)
+        return names[place + 1] if place + 1 < len(names) else names[place - 1]
+
+    def everything(self) -> list[SessionRow]:
+        """Every session in the order of the list, also those that are folded away."""
+        return self._model.everything()
+
+    def rename(self, session_id: str) -> None:
+        """Begin to write a new name for it, in its line."""
+        self._view.setCurrentIndex(self._model.place(session_id))
+        self._view.rename()
 
     def show_hits(self, hits: Sequence[Hit]) -> None:
         """List what a search of the text found, below the titles that match."""
@@ -152,8 +184,12 @@ class SessionsPanel(QFrame):
     def _connect(self) -> None:
         self._new.clicked.connect(lambda: self.new_run.emit())
         self._search_button.toggled.connect(self._toggle_search)
-        self._view.clicked.connect(self._choose)
+        self._view.clicked.connect(self._click)
         self._view.entered_row.connect(self._choose)
+        self._view.trash_wanted.connect(self._throw_away)
+        self._view.undo_wanted.connect(self.undo_wanted)
+        self._view.menu_wanted.connect(self._open_menu)
+        self._model.renamed.connect(self.renamed)
         self._search_wait = QTimer(self, singleShot=True, interval=SEARCH_DELAY_MS)
         self._search_wait.timeout.connect(lambda: self.searched.emit(self._search.text().strip()))
         self._search.textChanged.connect(self._narrow)
@@ -174,7 +210,39 @@ class SessionsPanel(QFrame):
     def _today(self) -> date:
         return moment(self._clock()).date()
 
+    def _click(self, index: QModelIndex) -> None:
+        """With Ctrl or Shift a click only selects."""
+        if not QGuiApplication.keyboardModifiers() & SELECTING:
+            self._choose(index)
+
+    def _meant(self) -> list[SessionRow]:
+        return self._model.rows_of(self._view.chosen())
+
+    def _throw_away(self) -> None:
+        """What is in the trash already is not thrown away by a key."""
+        if names := [row.id for row in self._meant() if not row.trashed]:
+            self.filed.emit("trash", names)
+
+    def _open_menu(self, place: QPoint) -> None:
+        rows, item = self._meant(), self._model.item(self._view.currentIndex())
+        if rows:
+            session_menu(self._look, rows, lambda word: self._wish(word, rows), self).popup(place)
+        elif isinstance(item, Heading) and item.key == TRASH:
+            heading_menu(self._look, item.count, lambda word: self._wish(word, rows), self).popup(place)
+
+    def _wish(self, word: str, rows: list[SessionRow]) -> None:
+        if word == "rename":
+            self._view.rename()
+        elif word == "open":
+            self._choose(self._model.place(rows[0].id))
+        else:
+            self.filed.emit(word, [row.id for row in rows])
+
     def _choose(self, index: QModelIndex) -> None:
+        item = self._model.item(index)
+        if isinstance(item, Heading) and item.folds:
+            self._model.turn(item.key)
+            return
         session_id = index.data(Role.SESSION)
         if isinstance(session_id, str):
             self.mark(session_id)

@@ -1,6 +1,6 @@
 """Sessions as lines of a list: which group each belongs to, in which order, and what its second line says."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
@@ -10,7 +10,9 @@ from core.domain.steps import verb
 from ui.figures import short_folder
 from ui.widgets.times import day_name, midnight_of, moment, short_age, short_time
 
-WAITING, RUNNING, FOUND = "waiting", "running", "found"
+WAITING, RUNNING, PINNED, FOUND = "waiting", "running", "pinned", "found"
+ARCHIVED, TRASH = "archived", "trash"
+FOLDABLE = frozenset({ARCHIVED, TRASH})  # out of the way until they are opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +25,16 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The line above a group; a count is shown where it asks for attention."""
+    """The line above a group; a count is shown where it asks for attention. `opened` says so of one that folds."""
 
     key: str
     title: str
     count: int = 0
+    opened: bool = True
+
+    @property
+    def folds(self) -> bool:
+        return self.key in FOLDABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,26 +45,39 @@ class Line:
     found: str = ""
 
 
-def arrange(rows: Iterable[SessionRow], now: int) -> list[Heading | Line]:
-    """Group and order: who waits, what runs, then by day, newest first."""
+def arrange(rows: Iterable[SessionRow], now: int, opened: Collection[str] = FOLDABLE) -> list[Heading | Line]:
+    """Group and order: who waits, what runs, what is pinned, then by day, newest first; what is put away last."""
     today = moment(now).date()
-    groups: dict[str, list[SessionRow]] = {WAITING: [], RUNNING: []}
+    groups: dict[str, list[SessionRow]] = {WAITING: [], RUNNING: [], PINNED: []}
+    away: dict[str, list[SessionRow]] = {ARCHIVED: [], TRASH: []}
     day, midnight = "", now + 1
     for row in sorted(rows, key=_order, reverse=True):
-        if row.status in (WAITING, RUNNING):
-            groups[row.status].append(row)
+        if group := _group_of(row):
+            (away if group in away else groups)[group].append(row)
             continue
         if not day or row.updated < midnight:  # newest first: a day is looked up once, not for each of its sessions
             when = moment(row.updated)
             day, midnight = day_name(when.date(), today), midnight_of(when)
         groups.setdefault(day, []).append(row)
-    return [item for key, members in groups.items() if members for item in _group(key, members)]
+    named = [*groups.items(), *away.items()]
+    return [item for key, members in named if members for item in _group(key, members, opened)]
+
+
+def _group_of(row: SessionRow) -> str:
+    """The group that is not a day's."""
+    if row.trashed:
+        return TRASH
+    if row.status in (WAITING, RUNNING):
+        return row.status
+    if row.archived:
+        return ARCHIVED
+    return PINNED if row.pinned else ""
 
 
 def moves(before: SessionRow, after: SessionRow) -> bool:
     """Whether a change may put a session in another place of the list."""
-    told = (before.status, before.title, before.folder) == (after.status, after.title, after.folder)
-    return not (told and _order(before) == _order(after))
+    told = (before.title, before.folder, _group_of(before)) == (after.title, after.folder, _group_of(after))
+    return not (told and before.status == after.status and _order(before) == _order(after))
 
 
 def arrange_hits(rows: Sequence[SessionRow], hits: Sequence[Hit], words: str, now: int) -> list[Heading | Line]:
@@ -103,6 +123,7 @@ def status_words(status: str) -> str:
         "stopped": _tr("stopped"),
         "limit": _tr("limit met"),
         "interrupted": _tr("interrupted"),
+        "paused": _tr("paused"),
     }
     return said.get(status, status)
 
@@ -135,10 +156,18 @@ def _order(row: SessionRow) -> tuple[int, str]:
     return (row.opened if row.status == RUNNING else row.updated, row.id)
 
 
-def _group(key: str, members: list[SessionRow]) -> list[Heading | Line]:
-    titles = {WAITING: _tr("Waiting for you"), RUNNING: _tr("Running")}
-    count = len(members) if key in titles else 0
-    return [Heading(key, titles.get(key, key), count), *(Line(row) for row in members)]
+def _group(key: str, members: list[SessionRow], opened: Collection[str]) -> list[Heading | Line]:
+    titles = {
+        WAITING: _tr("Waiting for you"),
+        RUNNING: _tr("Running"),
+        PINNED: _tr("Pinned"),
+        ARCHIVED: _tr("Archived"),
+        TRASH: _tr("Trash"),
+    }
+    count = len(members) if key in titles and key != PINNED else 0
+    shown = key not in FOLDABLE or key in opened
+    lines = [Line(row) for row in members] if shown else []
+    return [Heading(key, titles.get(key, key), count, shown), *lines]
 
 
 def _first_each(hits: Sequence[Hit], without: set[str]) -> list[Hit]:

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from PySide6.QtCore import QModelIndex, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtCore import QEvent, QItemSelection, QModelIndex, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from ui.sessions.delegate import SessionsDelegate
@@ -11,6 +11,7 @@ from ui.sessions.model import SessionsModel
 from ui.widgets.words import ENTER_KEYS
 
 WIDTH: Final = 264
+OWN_KEYS: Final = frozenset({Qt.Key.Key_F2, Qt.Key.Key_Delete, Qt.Key.Key_Backspace})
 FIRST_KEYS: Final = frozenset({Qt.Key.Key_Down, Qt.Key.Key_Up, Qt.Key.Key_Home, Qt.Key.Key_PageDown})
 
 
@@ -18,6 +19,9 @@ class SessionsView(QTableView):
     """One column of rows; the keyboard moves freely and Enter chooses."""
 
     entered_row = Signal(QModelIndex)
+    trash_wanted = Signal()
+    undo_wanted = Signal()
+    menu_wanted = Signal(QPoint)
 
     def __init__(self, model: SessionsModel, delegate: SessionsDelegate, parent: QWidget) -> None:
         super().__init__(parent)
@@ -29,7 +33,8 @@ class SessionsView(QTableView):
         self.setShowGrid(False)
         self.setMouseTracking(True)
         self.setTabKeyNavigation(False)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.horizontalHeader().hide()
@@ -56,11 +61,44 @@ class SessionsView(QTableView):
             if first <= number <= last:
                 self.verticalHeader().resizeSection(number, height)
 
+    def chosen(self) -> list[QModelIndex]:
+        """The lines that are meant: those selected, else the one that has the keyboard."""
+        selected = self.selectedIndexes()
+        return selected if len(selected) > 1 else [self.currentIndex()]
+
+    def rename(self) -> None:
+        """Write a new name where the old one stands."""
+        index = self.currentIndex()
+        if self._rows.flags(index) & Qt.ItemFlag.ItemIsEditable:
+            self.edit(index)
+
+    def selectionChanged(self, selected: QItemSelection, deselected: QItemSelection) -> None:
+        super().selectionChanged(selected, deselected)
+        self._painter.several = len(self.selectedIndexes()) > 1
+        self.viewport().update()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """By the menu key it opens at the line that has the keyboard, by the mouse where that is."""
+        index = self.indexAt(event.pos())
+        if event.reason() == QContextMenuEvent.Reason.Keyboard:
+            index = self.currentIndex()
+            place = self.visualRect(index).center()
+        else:
+            place = event.pos()
+            if index.isValid() and index not in self.selectedIndexes():
+                self.setCurrentIndex(index)
+        if index.isValid():
+            self.menu_wanted.emit(self.viewport().mapToGlobal(place))
+        event.accept()
+
     def sizeHint(self) -> QSize:
         return QSize(WIDTH, 320)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         self._painter.keyboard = True
+        if self._act(event):
+            event.accept()
+            return
         if event.key() in ENTER_KEYS and self.currentIndex().isValid():
             self.entered_row.emit(self.currentIndex())
             event.accept()
@@ -70,6 +108,29 @@ class SessionsView(QTableView):
             event.accept()
             return
         super().keyPressEvent(event)
+
+    def _act(self, event: QKeyEvent) -> bool:
+        """The keys that do something with a line."""
+        if event.matches(QKeySequence.StandardKey.Undo):
+            self.undo_wanted.emit()
+        elif event.key() == Qt.Key.Key_F2:
+            self.rename()
+        elif event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and not event.modifiers():
+            self.trash_wanted.emit()
+        else:
+            return False
+        return True
+
+    def event(self, event: QEvent) -> bool:
+        """The list's own keys come before the window's."""
+        if (
+            event.type() == QEvent.Type.ShortcutOverride
+            and isinstance(event, QKeyEvent)
+            and (event.matches(QKeySequence.StandardKey.Undo) or event.key() in OWN_KEYS)
+        ):
+            event.accept()
+            return True
+        return super().event(event)
 
     def go_to_first(self) -> None:
         """Qt would stop at the heading, which cannot be entered."""

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-import core.domain.steps as steps_module
 from core.domain.events import (
     Call,
     CallStarted,
@@ -21,6 +20,7 @@ from core.domain.events import (
     Text,
     ToolReturned,
 )
+from core.domain.pen import Pen
 from core.domain.steps import OBJECT_LIMIT, OPEN, Outline, Step, fold, line
 from tests.core.domain.facts import journals
 
@@ -93,7 +93,7 @@ def test_the_totals_of_a_run_are_the_sum_of_its_replies(entries: list[Entry]) ->
 
 
 def _leaves_it_open(real: Callable[..., None]) -> Callable[..., None]:
-    def put(pen: steps_module._Pen, step: Step) -> None:
+    def put(pen: Pen, step: Step) -> None:
         kept = pen.outline.open.get(step.key)
         real(pen, step)
         if kept and step.status == "failed":
@@ -103,7 +103,7 @@ def _leaves_it_open(real: Callable[..., None]) -> Callable[..., None]:
 
 
 def _counts_twice(real: Callable[..., None]) -> Callable[..., None]:
-    def add(pen: steps_module._Pen, kind: str, status: str, **more: object) -> None:
+    def add(pen: Pen, kind: str, status: str, **more: object) -> None:
         pen.outline.numbers += kind == "refused"
         real(pen, kind, status, **more)
 
@@ -116,7 +116,7 @@ def _counts_twice(real: Callable[..., None]) -> Callable[..., None]:
 def test_the_property_catches_a_planted_bug(
     monkeypatch: pytest.MonkeyPatch, name: str, bug: Callable[[Callable[..., object]], Callable[..., object]]
 ) -> None:
-    monkeypatch.setattr(steps_module._Pen, name, bug(getattr(steps_module._Pen, name)))
+    monkeypatch.setattr(Pen, name, bug(getattr(Pen, name)))
     tried = settings(max_examples=1000, derandomize=True, database=None, phases=[Phase.generate])(
         given(journals())(check_every_prefix)
     )

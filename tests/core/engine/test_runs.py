@@ -33,6 +33,7 @@ from core.models.model import Delta, Request
 from tests.core.engine.scenes import bounded, calling, opened, played
 
 ASK = calling("ask_user", question="Which?", options=[{"label": "A"}, {"label": "B"}])
+ASK_AGAIN = calling("ask_user", question="And now?", options=[{"label": "A"}, {"label": "B"}])
 
 
 def test_a_run_is_its_journal(tmp_path: Path) -> None:
@@ -161,7 +162,7 @@ def test_an_answer_counts_once(tmp_path: Path) -> None:
 def test_a_question_outlives_the_program(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as scene:
-            session = await scene.start(played(ASK, ASK, {"text": "You said {{answer}}"}))
+            session = await scene.start(played(ASK, ASK_AGAIN, {"text": "You said {{answer}}"}))
             await scene.until(QuestionAsked)
         async with opened(tmp_path) as scene:
             assert scene.status(session) == "waiting"

@@ -66,4 +66,5 @@ def test_a_full_disk_is_relieved_and_what_was_asked_is_saved(tmp_path: Path) -> 
         assert database._relieved
         room.append(True)
         assert asyncio.run(journal.append(name, PersonSpoke(Text("after")))).seq == 3
+        asyncio.run(database.do(lambda db: None, alone=True))  # the writing thread has gone on
         assert not database._relieved

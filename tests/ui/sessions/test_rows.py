@@ -120,3 +120,19 @@ def test_folders_of_the_person_are_short() -> None:
 def test_statuses_are_read_aloud_in_words() -> None:
     assert status_words("waiting") == "waiting for you"
     assert status_words("new one") == "new one"
+
+
+def test_pinned_come_before_the_days_and_what_is_put_away_last() -> None:
+    rows = [
+        row("gone", trashed=1, pinned=1),
+        row("kept", archived=1),
+        row("pin", pinned=1),
+        row("today"),
+        row("asks", "waiting", archived=1),
+    ]
+    assert listed(arrange(rows, NOON)) == [
+        "[Waiting for you]", "asks", "[Pinned]", "pin", "[Today]", "today", "[Archived]", "kept", "[Trash]", "gone",
+    ]  # fmt: skip
+    closed = arrange(rows, NOON, opened=())
+    assert listed(closed)[-2:] == ["[Archived]", "[Trash]"]
+    assert [item.count for item in closed if isinstance(item, Heading)][-2:] == [1, 1]

@@ -1,6 +1,6 @@
 """Sessions to look at: rows kept in a list, and a realistic run."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.domain.clock import SECOND
@@ -107,5 +107,5 @@ def letter() -> ListedRows:
     rows.entries[104] = {"kind": "tool_returned", "seq": 104, "output": {"head": EXIF, "size": len(EXIF)}}
     rows.texts[104, "output"] = EXIF
     rows.texts[2, "reasoning"] = "Dates of the photos prove when the mould was first seen."
-    rows.rows[4] = replace(rows.rows[4], last=104)
+    rows.rows[4] = rows.rows[4]._replace(last=104)
     return rows

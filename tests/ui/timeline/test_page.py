@@ -1,7 +1,6 @@
 """The page of a session and the pane of a step, as a person uses them."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
@@ -38,7 +37,7 @@ def page(qtbot: QtBot, look: Look, rows: ListedRows) -> RunPage:
     made.resize(800, 600)
     with qtbot.waitExposed(made):
         made.show()
-    made.show_session(replace(ROW, rows=len(rows.rows)))
+    made.show_session(ROW._replace(rows=len(rows.rows)))
     made.view.settle()
     return made
 
@@ -57,7 +56,7 @@ def test_the_header_says_how_the_session_stands(page: RunPage) -> None:
     facts = find(page, FactLine, "run.facts")
     assert facts.accessibleName() == "~/letters, qwen3-32b, 1m 48s, round 9 of 60, 48.2k tok"
     assert find(page, Pill, "run.status").accessibleName() == "Running"
-    page.show_session(replace(ROW, status="done", rounds=12, cost=0.08, rows=12))
+    page.show_session(ROW._replace(status="done", rounds=12, cost=0.08, rows=12))
     assert facts.accessibleName() == "~/letters, qwen3-32b, 1m 48s, 12 rounds, 48.2k tok · $0.08"
     assert find(page, Pill, "run.status").accessibleName() == "Done"
 
@@ -68,9 +67,9 @@ def test_a_run_can_be_stopped_only_while_it_goes(page: RunPage, qtbot: QtBot) ->
     with qtbot.waitSignal(page.stop):
         click(button)
     for status in ("done", "failed", "stopped", "limit", "interrupted"):
-        page.show_session(replace(ROW, status=status, rows=12))
+        page.show_session(ROW._replace(status=status, rows=12))
         assert not button.isVisible()
-    page.show_session(replace(ROW, status="waiting", rows=12))
+    page.show_session(ROW._replace(status="waiting", rows=12))
     assert button.isVisible()
 
 
@@ -103,13 +102,13 @@ def test_an_interruption_asks_what_to_do(page: RunPage, rows: ListedRows, qtbot:
     with qtbot.waitSignal(page.settle) as told:
         click(find(bar, QPushButton, f"interrupted.{choice}"))
     assert told.args == [choice]
-    page.apply([replace(asked, status="done", ended=clock())])
+    page.apply([asked._replace(status="done", ended=clock())])
     assert not bar.isVisible()
 
 
 def test_an_interruption_is_found_when_its_session_is_opened(page: RunPage, rows: ListedRows) -> None:
     rows.add("interrupted", "waiting", object="The program ended.", run=2, marks={"calls": 0})
-    page.show_session(replace(ROW, id="other", status="interrupted", rows=len(rows.rows)))
+    page.show_session(ROW._replace(id="other", status="interrupted", rows=len(rows.rows)))
     bar = find(page, QWidget, "interrupted")
     assert bar.isVisible() and not find(bar, QPushButton, "interrupted.skip").isVisible()
     assert find(bar, QPushButton, "interrupted.again").text() == "Go on"

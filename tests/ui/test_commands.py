@@ -1,0 +1,30 @@
+"""The table of commands is whole: ids and keys unique, icons there, words translated nowhere else."""
+
+from collections import Counter
+
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QApplication, QLabel
+from pytestqt.qtbot import QtBot
+
+from ui.actions import keys_of
+from ui.commands import COMMANDS
+from ui.icons import icon_names
+from ui.keys_dialog import KeysDialog
+from ui.theme import Look, load_fonts
+
+
+def test_ids_and_keys_are_unique_and_icons_exist(qapp: QApplication) -> None:
+    keys = [QKeySequence(key).toString() for command in COMMANDS for key in (command.keys, command.also) if key]
+    assert [key for key, count in Counter(keys).items() if count > 1 or not key] == []
+    assert [name for name, count in Counter(command.id for command in COMMANDS).items() if count > 1] == []
+    assert {command.icon for command in COMMANDS if command.icon} <= icon_names()
+    assert all(command.group and command.text for command in COMMANDS)
+
+
+def test_the_sheet_shows_every_key_at_every_size_of_letters(look: Look, qtbot: QtBot) -> None:
+    for scale in (1.0, 2.0):
+        sheet = KeysDialog(Look(look.theme, load_fonts(scale)))
+        qtbot.addWidget(sheet)
+        sheet.show()
+        shown = " ".join(label.text() for label in sheet.findChildren(QLabel))
+        assert all(keys_of(command) in shown for command in COMMANDS if command.keys and command.when != "hidden")

@@ -1,0 +1,53 @@
+"""What a question and a request for consent have in common when they are shown."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QCoreApplication
+
+from core.domain.question import Question
+from ui.ask.wanted import Wanted, spoken_name, title
+from ui.ask.whole_text import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """`kind` begins the names of its parts; `bar` is what one line has room for; `place` is its place in the queue."""
+
+    id: str
+    kind: str
+    icon: str
+    title: str
+    why: str
+    bar: str
+    spoken: str
+    asked: int
+    place: str = ""
+
+    @property
+    def head(self) -> str:
+        """The name of the label with the title; `text` of a consent is its act."""
+        return f"{self.kind}.{'text' if self.kind == 'question' else 'title'}"
+
+
+def of_question(question: Question) -> Said:
+    spoken = _tr("Question: {}").format(question.text)
+    return Said(
+        question.id, "question", "circle-question-mark", question.text, question.why, question.text, spoken,
+        question.asked,
+    )  # fmt: skip
+
+
+def of_consent(wanted: Wanted, place: str = "") -> Said:
+    head = title(wanted.request)
+    bar = f"{head} {one_line(wanted.request.object)}"
+    spoken = _tr("Consent: {}").format(spoken_name(wanted))
+    return Said(wanted.id, "consent", "shield-question-mark", head, "", bar, spoken, wanted.asked, place)
+
+
+def place_in_queue(number: int, count: int) -> str:
+    """`1 of 2`, where there is more than one."""
+    return _tr("{} of {}").format(number, count) if count > 1 else ""
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("asking", text)

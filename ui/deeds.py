@@ -1,0 +1,86 @@
+"""What each command of the table does in the window."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final, NamedTuple
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
+
+from core.domain.sessions import SessionRow
+from ui.actions import Actions
+from ui.finding import session_entries
+from ui.keys_dialog import KeysDialog
+from ui.palette.panel import KEEP_RECENT, Palette
+from ui.selection import Selection
+from ui.sessions.panel import SessionsPanel
+from ui.theme import Look
+from ui.window_state import WindowState
+
+COUNTED: Final = range(1, 10)
+
+
+Acts = Mapping[str, Callable[[], object]]
+
+
+class Parts(NamedTuple):
+    """What of the window commands about sessions work on."""
+
+    sessions: SessionsPanel
+    selection: Selection
+    row: Callable[[str], SessionRow]
+
+
+class Deeds(QObject):
+    """The one place where ids of commands meet what they do: `own` is what the window does itself."""
+
+    def __init__(self, look: Look, window: QWidget, state: WindowState, parts: Parts, own: Acts) -> None:
+        super().__init__(window)
+        self._look, self._window, self._state, self._parts = look, window, state, parts
+        self.palette = Palette(look, window)
+        self.actions = Actions({**own, **self._of_sessions()}, window)
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.palette.restyle(look)
+
+    def _of_sessions(self) -> Acts:
+        sessions, selection = self._parts.sessions, self._parts.selection
+        return {
+            "palette.commands": self.open_commands,
+            "palette.sessions": self.open_sessions,
+            "sessions.search": sessions.open_search,
+            **{f"session.{number}": partial(self._go_to_nth, number) for number in COUNTED},
+            "session.rename": lambda: sessions.rename(selection.session),
+            "session.pin": lambda: self._file("unpin" if self._row().pinned else "pin"),
+            "session.archive": lambda: self._file("unarchive" if self._row().archived else "archive"),
+            "session.trash": lambda: self._file("trash"),
+            "session.fork": lambda: self._file("fork"),
+            "session.folder": lambda: self._file("folder"),
+            "window.keys": lambda: KeysDialog(self._look, self._window).open(),
+        }
+
+    def open_commands(self) -> None:
+        recent = self._state.text("recent").split()
+        self.palette.open_with(self.actions.entries(), self.tr("What shall be done?"), self._do, recent)
+
+    def open_sessions(self) -> None:
+        sessions, selection = self._parts.sessions, self._parts.selection
+        entries = session_entries(sessions.everything(), selection.session)
+        self.palette.open_with(entries, self.tr("Go to which session?"), selection.choose_session)
+
+    def _do(self, name: str) -> None:
+        """What was done last is offered first."""
+        kept = [name, *(each for each in self._state.text("recent").split() if each != name)]
+        self._state.keep_text("recent", " ".join(kept[:KEEP_RECENT]))
+        self.actions.trigger(name)
+
+    def _row(self) -> SessionRow:
+        return self._parts.row(self._parts.selection.session)
+
+    def _file(self, word: str) -> None:
+        self._parts.sessions.filed.emit(word, [self._parts.selection.session])
+
+    def _go_to_nth(self, number: int) -> None:
+        if name := self._parts.sessions.nth(number):
+            self._parts.selection.choose_session(name)

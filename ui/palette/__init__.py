@@ -1,0 +1,1 @@
+"""Find and do: every command and every session from one field."""

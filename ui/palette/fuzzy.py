@@ -1,0 +1,70 @@
+"""How well what was typed fits a text: the letters in their order, best at the starts of words and side by side."""
+
+from typing import Final, NamedTuple
+
+START, NEXT, FAR, LATE = 12, 8, 1, 40
+BREAKS: Final = frozenset(" /-_.:")
+
+
+class Match(NamedTuple):
+    """`places` are the letters that matched."""
+
+    score: int
+    places: tuple[int, ...]
+
+
+def match(typed: str, text: str) -> Match | None:
+    """None where some letter is missing. Words may be typed in any order."""
+    total, places = 0, set[int]()
+    low = text.lower() if len(text.lower()) == len(text) else text  # places are those of the text itself
+    for word in typed.lower().split():
+        found = _word(word, low)
+        if found is None:
+            return None
+        total += found.score
+        places.update(found.places)
+    return Match(total - len(text) // 8, tuple(sorted(places)))
+
+
+def _word(word: str, text: str) -> Match | None:
+    whole = _at_start_of_word(word, text)
+    if whole >= 0:
+        places = tuple(range(whole, whole + len(word)))
+        return Match(START + NEXT * len(word) + (START if whole == 0 else 0), places)
+    inside = text.find(word)
+    if inside >= 0:
+        return Match(NEXT * len(word) - min(inside, LATE) // 4, tuple(range(inside, inside + len(word))))
+    return _scattered(word, text)
+
+
+def _at_start_of_word(word: str, text: str) -> int:
+    place = text.find(word)
+    while place > 0 and text[place - 1] not in BREAKS:
+        place = text.find(word, place + 1)
+    return place
+
+
+def _scattered(word: str, text: str) -> Match | None:
+    places: list[int] = []
+    score = 0
+    for letter in word:
+        before = places[-1] if places else -1
+        place = _next(letter, text, before + 1)
+        if place < 0:
+            return None
+        if place == 0 or text[place - 1] in BREAKS:
+            score += START // 2
+        elif place == before + 1:
+            score += NEXT // 2
+        else:
+            score -= FAR
+        places.append(place)
+    return Match(score, tuple(places))
+
+
+def _next(letter: str, text: str, start: int) -> int:
+    """The next place of a letter, rather at the start of a word."""
+    place = first = text.find(letter, start)
+    while place > 0 and text[place - 1] not in BREAKS:
+        place = text.find(letter, place + 1)
+    return place if place >= 0 else first

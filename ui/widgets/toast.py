@@ -1,0 +1,81 @@
+"""A line at the foot that says what was just done, with the button that takes it back."""
+
+from collections.abc import Callable
+from typing import Final
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from ui.theme import Look
+from ui.widgets.announce import announce
+from ui.widgets.button import Button
+from ui.widgets.edge import EdgeFrame
+from ui.widgets.elided import ElidedLabel
+
+SHOWN_MS: Final = 12_000
+
+
+class Toast(EdgeFrame):
+    """The last thing done can be taken back; it goes by itself, unless the mouse or the keyboard is on it."""
+
+    turned = Signal()
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        theme = look.theme
+        super().__init__(fill=theme.panel, line=theme.strong_line, edge=theme.accent, parent=parent)
+        self.setObjectName("toast")
+        self._undo: Callable[[], None] | None = None
+        self._text = ElidedLabel("", look.fonts.text, "")
+        self._text.setObjectName("toast.text")
+        self._button = Button(look, self.tr("Undo"), name="toast.undo", icon="undo-2")
+        self._close = Button(look, self.tr("Close"), name="toast.close", tone="quiet")
+        self._button.clicked.connect(self.undo)
+        self._close.clicked.connect(self.hide)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(16, 6, 8, 6)
+        row.addWidget(self._text, 1)
+        row.addWidget(self._button)
+        row.addWidget(self._close)
+        self._end = QTimer(self, singleShot=True, interval=SHOWN_MS)
+        self._end.timeout.connect(self._go)
+        self.hide()
+
+    def say(self, text: str, undo: Callable[[], None] | None = None) -> None:
+        self._undo = undo
+        self._text.show_text(text)
+        self._button.setVisible(undo is not None)
+        self.setAccessibleName(text)
+        self.show()
+        self._end.start()
+        announce(self, text)
+
+    def undo(self) -> None:
+        """Take the last thing back, once."""
+        act, self._undo = self._undo, None
+        self.hide()
+        if act:
+            act()
+
+    def restyle(self, look: Look) -> None:
+        theme = look.theme
+        self.recolour(fill=theme.panel, line=theme.strong_line, edge=theme.accent)
+        self._text.setFont(look.fonts.text)
+        self._button.restyle(look)
+        self._close.restyle(look)
+
+    def _go(self) -> None:
+        if self.underMouse() or self._button.hasFocus() or self._close.hasFocus():
+            self._end.start()
+        else:
+            self.hide()
+
+    # Qt
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.turned.emit()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.turned.emit()
