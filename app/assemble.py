@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from core.domain.problems import Trouble
-from core.engine.drafts import Drafts
+from core.engine.drafts import Draft, Drafts
 from core.engine.engine import Engine
 from core.engine.prompt import briefed
 from core.engine.providers import Providers
@@ -19,6 +19,7 @@ from core.store.journal import Journal
 from core.store.opening import Opened, open_data
 from core.store.reader import Reader
 from core.store.rule_book import RuleBook
+from core.tools.place import Place, open_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,14 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
     journal = Journal(opened.database, reader)
     drafts = Drafts()
     catalogue = Catalogue(lambda: settings.now, Secrets(os.environ), os.environ)
-    runs = Runs(journal, reader, drafts, report, catalogue, partial(briefed, home=folder))
+
+    def place(work: Path, session: str) -> Place:
+        def hear(call: str, printed: bytes) -> None:
+            drafts.tell(Draft(session, call=call, output=printed))
+
+        return open_place(work, folder, hear)
+
+    runs = Runs(journal, reader, drafts, report, catalogue, partial(briefed, home=folder), place)
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
     providers = Providers(catalogue, settings, os.environ)
     engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers)

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.domain.events import QuestionAsked
+from core.domain.events import ConsentAsked, QuestionAsked
 from core.domain.problems import Problem
 from core.store.told import Gone, Told
 from ui.feed import Feed
@@ -125,7 +125,7 @@ class EngineThread:
             self._report(problem)
 
     def _hear(self, told: Told) -> None:
-        self._feed.put(told, urgent=isinstance(told.entry.event, QuestionAsked))
+        self._feed.put(told, urgent=isinstance(told.entry.event, QuestionAsked | ConsentAsked))
 
     def _hear_fault(self, _loop: object, context: dict[str, Any]) -> None:
         self._report(context.get("exception") or RuntimeError(context["message"]))

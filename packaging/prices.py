@@ -1,7 +1,4 @@
-"""Writes resources/prices.json, the dated table of windows and prices, from the figures of the library genai-prices.
-
-Run by a Python that has that library: python packaging/prices.py
-"""
+"""Writes resources/prices.json, the dated table of windows and prices; run by a Python that has genai-prices."""
 
 import json
 import re

@@ -13,7 +13,7 @@ GLYPH = 14
 
 
 class StatusLine(QFrame):
-    next_question = Signal()
+    inbox_wanted = Signal(object)
     theme_wanted = Signal()
     commands_wanted = Signal()
 
@@ -24,7 +24,7 @@ class StatusLine(QFrame):
         self.setProperty("surface", "panel")
         self._data = ElidedLabel(self.tr("Kept in {}").format(data_folder), look.fonts.second, "second")
         self._waiting = Button(look, "", name="status.waiting", tone="quiet", hint=self.tr("Ctrl J"))
-        self._waiting.clicked.connect(lambda: self.next_question.emit())
+        self._waiting.clicked.connect(lambda: self.inbox_wanted.emit(self._waiting))
         self._commands = Button(look, self.tr("Commands"), name="status.commands", tone="quiet", hint=self.tr("Ctrl K"))
         self._commands.clicked.connect(lambda: self.commands_wanted.emit())
         self._theme = QToolButton()

@@ -8,14 +8,24 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
-from core.domain.events import Replied, ReplyCut
+from core.domain.events import (
+    ConsentAsked,
+    ConsentGiven,
+    QuestionAnswered,
+    QuestionAsked,
+    Replied,
+    ReplyCut,
+    RunEnded,
+    RunStarted,
+)
 from core.domain.problems import Trouble
-from core.domain.question import Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.engine.drafts import Draft
 from core.store.reader import Reader
 from core.store.told import Gone, Told
+from ui.ask.inbox import Inbox
+from ui.ask.place import Asked
 from ui.columns import Columns
 from ui.deeds import Deeds, Parts
 from ui.reading import Reading
@@ -33,6 +43,7 @@ from ui.widgets.words import hairline
 from ui.window_state import WindowState
 
 FOLD_BELOW: Final = 1100
+ASKING: Final = (QuestionAsked, QuestionAnswered, ConsentAsked, ConsentGiven, RunEnded, RunStarted)
 LOOK_BACK: Final = 40  # rows among which the latest step is found: the rest would be words and lines
 
 
@@ -44,6 +55,7 @@ class MainWindow(QWidget):
     scale_wanted = Signal(int)
     stop_wanted = Signal()
     pause_wanted = Signal()
+    waiting_changed = Signal()
 
     def __init__(
         self, shell: Shell, look: Look, selection: Selection, state: WindowState, *, data_folder: Path
@@ -55,8 +67,9 @@ class MainWindow(QWidget):
         self._reading = Reading()
         self._rows: dict[str, SessionRow] = {}
         self._drafts: dict[str, str] = {}
-        self._questions: list[tuple[str, Question]] = []
+        self._questions: list[tuple[str, Asked]] = []
         self._chosen = False
+        self._recount = False
         self.view = SessionView(look, self._reading)
         self.pane = StepPane(look, self._reading)
         home = str(data_folder)
@@ -64,6 +77,7 @@ class MainWindow(QWidget):
         self.start = StartPanel(look, data_folder=home)
         self.status = StatusLine(look, data_folder=home)
         self.notice = Notice(look)
+        self.inbox = Inbox(look, self.waiting, self)
         self.toast = Toast(look)
         self.setObjectName("window.content")
         self._lay_out()
@@ -111,6 +125,7 @@ class MainWindow(QWidget):
                     touched[fact.session.id] = fact.session
                     if fact.session.id == shown:
                         steps += fact.steps
+                    self._recount = self._recount or isinstance(fact.entry.event, ASKING)
                     if isinstance(fact.entry.event, Replied | ReplyCut):  # its row takes the draft's place
                         self._drafts.pop(fact.session.id, None)
                 case Draft():
@@ -131,7 +146,8 @@ class MainWindow(QWidget):
     def restyle(self, look: Look) -> None:
         self._look = look
         for part in (
-            self.sessions, self.start, self.status, self.notice, self.view, self.pane, self.toast, self.deeds,
+            self.sessions, self.start, self.status, self.notice, self.inbox, self.view, self.pane, self.toast,
+            self.deeds,
         ):  # fmt: skip
             part.restyle(look)
 
@@ -174,8 +190,9 @@ class MainWindow(QWidget):
             self._state.keep_text(f"drafts/{session}", words)
 
     def _hear_sessions(self, touched: dict[str, SessionRow], steps: list[Step]) -> None:
-        asked_before = {question.id for _, question in self._questions}
-        changed = any(_waits(row) != _waits(self._rows.get(name)) for name, row in touched.items())
+        asked_before = {asked.id for _, asked in self._questions}
+        known = all(name in self._rows for name in touched)
+        changed, self._recount = self._recount or not known, False
         self._rows |= touched
         for row in touched.values():
             self.sessions.update_session(row)
@@ -187,7 +204,7 @@ class MainWindow(QWidget):
         self.view.show_session(shown)
         self.view.apply(steps)
         self._show_questions()
-        if any(name == shown.id and question.id not in asked_before for name, question in self._questions):
+        if any(name == shown.id and asked.id not in asked_before for name, asked in self._questions):
             self.view.focus_question()
         self._update_pane(steps)
         self._enable_commands()
@@ -208,10 +225,11 @@ class MainWindow(QWidget):
     def _look_for_questions(self) -> None:
         if self._reading.reader is None:
             return
-        self._questions = self._reading.reader.questions()
+        self._questions = self._reading.waiting()
         count = len(self._questions)
         self.status.show_waiting(count)
         self._shell.setWindowTitle(f"({count}) Journeyman" if count else "Journeyman")
+        self.waiting_changed.emit()
         self._enable_commands()
 
     # What is shown
@@ -238,7 +256,7 @@ class MainWindow(QWidget):
         self._enable_commands()
 
     def _show_questions(self) -> None:
-        mine = [question for name, question in self._questions if name == self.selection.session]
+        mine = [asked for name, asked in self._questions if name == self.selection.session]
         self.view.show_questions(mine)
 
     def _show_step(self, step: Step) -> None:
@@ -275,7 +293,16 @@ class MainWindow(QWidget):
         shown = self.selection.session
         place = names.index(shown) + 1 if shown in names else 0
         self.go_to(names[place % len(names)])
-        self.view.focus_question()
+        self.view.focus_question(sent=True)
+
+    def waiting(self) -> list[tuple[SessionRow, Asked]]:
+        """All that waits for the person, the oldest first."""
+        return [(self._rows.get(name, SessionRow(name)), asked) for name, asked in self._questions]
+
+    def go_to_question(self, session: str) -> None:
+        """What waits in a session, with the eye led to it."""
+        self.go_to(session)
+        self.view.focus_question(sent=True)
 
     def new_run(self) -> None:
         self.selection.choose_session("")
@@ -345,7 +372,8 @@ class MainWindow(QWidget):
         self.selection.session_changed.connect(self._show_selected)
         self.sessions.chosen.connect(self.go_to)
         self.sessions.new_run.connect(self.new_run)
-        self.status.next_question.connect(self.next_question)
+        self.status.inbox_wanted.connect(self.inbox.open_at)
+        self.inbox.chosen.connect(self.go_to_question)
         self.status.theme_wanted.connect(self.theme_wanted)
         self.status.commands_wanted.connect(self.deeds.open_commands)
         self.sessions.undo_wanted.connect(self.toast.undo)
@@ -369,8 +397,3 @@ class MainWindow(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._set_pane_visible(self._pane_wanted)
-
-
-def _waits(row: SessionRow | None) -> tuple[str, int]:
-    """What decides whether the list of open questions is still right."""
-    return (row.status, row.waiting) if row else ("", 0)

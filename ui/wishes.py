@@ -1,12 +1,17 @@
 """What the person wants, carried from the panels to the engine."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QObject
 
+from core.domain.consent import Mode, Scope
 from core.domain.problems import Problem
 from core.domain.question import Answer
+from ui.ask.wanted import Wanted
 from ui.bridge import Bridge
 from ui.filing import Filing
 from ui.link_dialog import LinkDialog
@@ -15,6 +20,7 @@ from ui.tasks import Tasks
 from ui.window import MainWindow
 
 if TYPE_CHECKING:
+    from core.engine.engine import Engine
     from core.engine.runs import Settle
 
 StartDemo = Callable[[Bridge], Awaitable[str]]
@@ -37,6 +43,12 @@ class Wishes(QObject):
         window.sessions.filed.connect(self.file)
         window.view.composer.said.connect(self.say)
         window.view.answered.connect(self.answer)
+        window.view.asking.allowed.connect(self.allow)
+        window.view.asking.denied.connect(self.deny)
+        window.view.asking.denied_all.connect(self.deny_all)
+        window.view.asking.touched.connect(self.hold)
+        window.view.asking.shown.connect(self.look_before)
+        window.view.composer.mode_wanted.connect(self.set_mode)
 
     def start_demo(self) -> None:
         async def begin() -> None:
@@ -79,6 +91,52 @@ class Wishes(QObject):
     def answer(self, question: str, answer: Answer) -> None:
         self.tasks.start(self._bridge.ask(lambda engine: engine.answer(question, answer, go_on=True)), "answer")
 
+    def allow(self, names: tuple[str, ...], scope: Scope, patterns: tuple[str, ...]) -> None:
+        """The first with its scope, those like it one by one: only what was seen is allowed; a rule may come first."""
+        first, *others = names
+
+        async def say(engine: "Engine") -> None:
+            await engine.allow(first, scope, patterns, go_on=True)
+            for name in others:
+                with suppress(Problem):
+                    await engine.allow(name, go_on=True)
+
+        self.tasks.start(self._bridge.ask(say), "allow")
+
+    def deny(self, names: tuple[str, ...], reason: str) -> None:
+        async def say(engine: "Engine") -> None:
+            for name in names:
+                await engine.deny(name, reason, go_on=True)
+
+        self.tasks.start(self._bridge.ask(say), "deny")
+
+    def deny_all(self) -> None:
+        """The end of the run denies all that it asks, and leaves it no time to ask anew."""
+        self.stop()
+
+    def hold(self, question: str) -> None:
+        """Somebody begins to answer, so it does not run out of time."""
+        self.tasks.start(self._bridge.ask(lambda engine: engine.hold(question)), "hold")
+
+    def set_mode(self, mode: Mode) -> None:
+        session = self._window.selection.session
+        self.tasks.start(self._bridge.ask(lambda engine: engine.set_mode(session, mode)), "set the mode")
+
+    def look_before(self, asked: object) -> None:
+        """A whole file that is to be written is compared with what is there now."""
+        if not isinstance(asked, Wanted) or asked.request.tool != "write":
+            return
+        folder, path = asked.request.cwd, str(asked.plain().get("path", ""))
+
+        async def look(_engine: "Engine") -> str:
+            return await asyncio.to_thread(held_now, folder, path)
+
+        async def show() -> None:
+            if before := await self._bridge.ask(look):
+                self._window.view.asking.show_before(asked.id, before)
+
+        self.tasks.start(show(), "look at the file")
+
     def search(self, text: str) -> None:
         async def look() -> None:
             hits = await self._bridge.ask(lambda engine: engine.find(text))
@@ -90,3 +148,14 @@ class Wishes(QObject):
     def open_link(self, address: str) -> None:
         """Nothing opens before the person has seen the whole address."""
         LinkDialog(self._window.look, address, self._window).open()
+
+
+def held_now(folder: str, path: str) -> str:
+    """The text of a file of the folder; empty where there is none that can be shown."""
+    from core.workspace.broker import Broker  # in another thread, and only when something is to be written
+
+    try:
+        with Broker(Path(folder)) as broker:
+            return broker.read(path).decode("utf-8", "replace")
+    except Problem:
+        return ""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from core.domain.consent import DEFAULT_MODE, ConsentRequest, Mode, Scope
+from core.domain.consent import DEFAULT_MODE, ConsentRequest, Level, Mode, Scope
 from core.domain.decision import Choice
 from core.domain.filing import SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
 from core.domain.problems import Trouble
@@ -55,9 +55,15 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class SessionOpened:
+    """`parent` is the session whose call `parent_call` began this one, `called` the name it goes by there."""
+
     session_id: str
     workspace: str
     title: str
+    parent: str = ""
+    parent_call: str = ""
+    called: str = ""
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,8 @@ class RunStarted:
     """How the run is to be done. A limit of 0 is none; `attended`: a person can be asked to extend one.
 
     `agent` names a profile, `system` is what the model is told of itself, `tools` those it may call (none named: all),
-    `guides` what the folder said. `boundary` surrounds words that are data: nobody could have known it.
+    `guides` what the folder said. `role` is the part that a sub-agent plays in a script, `schema` the shape that its
+    last reply must have. `boundary` surrounds words that are data: nobody could have known it.
     `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
     `effort`, `max_output` and `temperature` are asked of the model where they are set.
     `autonomy` says how often the agent may ask, `unanswered` what happens when nobody answers for `answer_minutes`.
@@ -105,6 +112,8 @@ class RunStarted:
     tools: tuple[str, ...] = ()
     guides: tuple[Guide, ...] = ()
     boundary: str = ""
+    role: str = ""
+    schema: Text = Text()
     mode: Mode = DEFAULT_MODE
     allow: tuple[str, ...] = ()
     autonomy: Autonomy = "balanced"
@@ -247,6 +256,29 @@ class ToolReturned:
 
 
 @dataclass(frozen=True, slots=True)
+class Delegated:
+    """A call gave work to a sub-agent, whose session is `child`. Durable before that session is."""
+
+    call_id: str
+    child: str
+    called: str
+    task: Text = Text()
+
+
+@dataclass(frozen=True, slots=True)
+class DelegateEnded:
+    """What a sub-agent used, and how it ended; its result is that of the call."""
+
+    call_id: str
+    child: str
+    status: str
+    rounds: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    minutes: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionAsked:
     question: Question
     call_id: str
@@ -337,6 +369,19 @@ class Tainted:
 
     call_id: str
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxProven:
+    """How well the commands of this run are confined, found out before its first one.
+
+    `open` are the ways out that a test of the walls found, and commands are off then; `known` are open by design.
+    """
+
+    sandbox: str
+    level: Level
+    open: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,6 +487,8 @@ RunEvent = (
     | CallRefused
     | FileChanged
     | ToolReturned
+    | Delegated
+    | DelegateEnded
     | QuestionAsked
     | QuestionAnswered
     | QuestionHeld
@@ -452,6 +499,7 @@ RunEvent = (
     | DecisionMade
     | ProblemReported
     | Tainted
+    | SandboxProven
     | LimitMet
     | LimitRaised
     | Nudged

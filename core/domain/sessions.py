@@ -6,6 +6,7 @@ from core.domain.events import (
     ConsentAsked,
     ConsentGiven,
     ContextCompacted,
+    DelegateEnded,
     Entry,
     ModelChosen,
     ModeSet,
@@ -40,6 +41,7 @@ class SessionRow(NamedTuple):
     unknown, whatever the status. `origin` is the session it was forked from. `pinned`, `archived` and `trashed` are
     when a person did that, 0 where nobody did.
     unknown, whatever the status. `origin` is the session it was forked from, `mode` what the session asks about.
+    One that a call of `parent` began has that call, the name it goes by there, and how deep it is.
     """
 
     id: str
@@ -67,6 +69,10 @@ class SessionRow(NamedTuple):
     archived: int = 0
     trashed: int = 0
     mode: str = ""
+    parent: str = ""
+    parent_call: str = ""
+    called: str = ""
+    depth: int = 0
 
 
 def fold_session(row: SessionRow, entry: Entry, changed: list[Step], outline: Outline) -> SessionRow:
@@ -89,8 +95,9 @@ def fold_session(row: SessionRow, entry: Entry, changed: list[Step], outline: Ou
 def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
     """The fields that this kind of fact changes."""
     match entry.event:
-        case SessionOpened(workspace=workspace, title=title):
-            return {"folder": workspace, "title": line(title), "opened": entry.at}
+        case SessionOpened(workspace=workspace, title=title, parent=parent, parent_call=call, called=called):
+            begun_by = {"parent": parent, "parent_call": call, "called": line(called), "depth": entry.event.depth}
+            return {"folder": workspace, "title": line(title), "opened": entry.at} | begun_by
         case RunStarted(model=model, max_rounds=limit, mode=mode):
             begun = {"status": "running", "model": model, "max_rounds": limit, "rounds": 0, "waiting": 0, "mode": mode}
             return begun | UNJUDGED
@@ -98,6 +105,8 @@ def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
             return {"mode": mode}
         case RequestSent(round=number, role=""):
             return {"rounds": number}
+        case DelegateEnded(tokens=tokens, cost=cost):
+            return {"tokens": row.tokens + tokens, "cost": row.cost + cost}
         case Replied(usage=usage, cost=cost):
             return {"tokens": row.tokens + usage.input + usage.output, "cost": row.cost + (cost or 0.0)}
         case ContextCompacted(usage=usage):

@@ -7,7 +7,6 @@ session's rows: all that the next fact needs, and all of it can be read back fro
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from core.domain.consent import MODE_WORDS
 from core.domain.events import (
     CallAllowed,
     CallRefused,
@@ -16,10 +15,11 @@ from core.domain.events import (
     ConsentGiven,
     ContextCompacted,
     DecisionMade,
+    Delegated,
+    DelegateEnded,
     Entry,
     FileChanged,
     FilesRewound,
-    Guide,
     LimitMet,
     LimitRaised,
     ModelChosen,
@@ -39,6 +39,7 @@ from core.domain.events import (
     RunPaused,
     RunResumed,
     RunStarted,
+    SandboxProven,
     SessionForked,
     SessionOpened,
     Tainted,
@@ -46,6 +47,7 @@ from core.domain.events import (
     VerdictGiven,
 )
 from core.domain.filing import Filing
+from core.domain.notices import notice, of_guide
 from core.domain.pen import OBJECT_LIMIT as OBJECT_LIMIT
 from core.domain.pen import OPEN as OPEN
 from core.domain.pen import Outline as Outline
@@ -72,6 +74,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "todo": ("Planning", "Planned"),
         "decision": ("Deciding", "Decided"),
         "problem": ("Reporting", "Reported"),
+        "delegate": ("Delegating", "Delegated"),
         "tool": ("Calling", "Called"),
         "refused": ("Not run", "Not run"),
         "question": ("Asks you", "You answered"),
@@ -102,7 +105,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
         case RunStarted(guides=guides):
             changed.open("run", key="run")
             for guide in guides:
-                changed.add("guide", "failed" if guide.trouble else "done", object=line(_guide(guide)))
+                changed.add("guide", "failed" if guide.trouble else "done", object=line(of_guide(guide)))
         case PersonSpoke(text=text):
             changed.add("person", "done", object=line(text))
         case RequestSent(role=role):
@@ -117,6 +120,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
                 changed.add("reply", "stopped", object=line(text))
         case Retried(trouble=trouble, wait_s=wait_s):
             changed.close("request", "failed", object=line(trouble.what), marks={"wait_ms": int(wait_s * 1000)})
+        case Delegated() | DelegateEnded():
+            _delegate(entry.event, changed)
         case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted():
             _call(entry.event, changed)
         case QuestionAsked(question=question):
@@ -130,8 +135,10 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
         case SessionOpened() | CallAllowed() | QuestionHeld() | DecisionMade() | ProblemReported() | Filing():
             pass  # said by the list, or by the row of their call
-        case LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen():
-            changed.add("notice", "done", object=line(_notice(entry.event)))
+        case SandboxProven(level="verified", open=()):
+            pass  # as it should be
+        case LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | SandboxProven():
+            changed.add("notice", "done", object=line(notice(entry.event)))
         case RunPaused(why=why):
             changed.close("request", "stopped")
             changed.close("compaction", "stopped")
@@ -166,25 +173,14 @@ def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainte
             changed.mark(call, outside=1)
 
 
-def _guide(guide: Guide) -> str:
-    """What the folder said of itself, and how much of it was told."""
-    if guide.trouble:
-        return f"{guide.name}: {guide.trouble}"
-    return guide.name if guide.told >= guide.size else f"{guide.name}: the first {guide.told:,} of {guide.size:,} signs"
-
-
-def _notice(event: LimitMet | LimitRaised | Nudged | ModeSet | ModelChosen) -> str:
+def _delegate(event: Delegated | DelegateEnded, changed: "_Pen") -> None:
+    """The row of the call carries what the other session used."""
     match event:
-        case ModelChosen(model=model, effort=effort):
-            return f"the model is {model}" + (f", effort {effort}" if effort else "")
-        case LimitMet(limit=limit, used=used, allowed=allowed):
-            return f"{used:g} of {allowed:g} {limit}"
-        case LimitRaised(limit=limit, allowed=allowed):
-            return f"{limit}: up to {allowed:g}"
-        case Nudged(why=why):
-            return why
-        case ModeSet(mode=mode):
-            return f"Mode: {MODE_WORDS[mode]}"
+        case Delegated(call_id=call):
+            changed.mark(call, children=1)
+        case DelegateEnded(call_id=call, rounds=rounds, tokens=tokens, cost=cost):
+            changed.mark(call, tokens=tokens, cost=cost, rounds=rounds)
+            changed.count(tokens=tokens, cost=cost)
 
 
 def _look_back(event: SessionForked | FilesRewound | VerdictGiven, changed: "_Pen") -> None:

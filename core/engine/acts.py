@@ -1,12 +1,12 @@
 """Let a tool act, and turn what it did into facts."""
 
 import difflib
-from pathlib import Path
 from typing import Any
 
 from core.domain.events import FileChanged, RunEvent, Text, ToolReturned
 from core.domain.problems import Problem
 from core.store.blobs import blob_hash
+from core.tools.place import Place
 from core.tools.seen import seen_after
 from core.tools.tool import Change, Result, Tool
 
@@ -14,11 +14,11 @@ COUNTED = 1 << 20  # larger files are kept, but their lines are not compared
 
 
 async def act(
-    tool: Tool, call: str, parameters: Any, workspace: Path, seen: dict[str, str]
+    tool: Tool, call: str, parameters: Any, place: Place, seen: dict[str, str]
 ) -> tuple[list[RunEvent], dict[str, bytes]]:
     """The facts of an act, and the contents they name. `seen` are the files the run has read, brought up to date."""
     try:
-        result = await tool.run(tool.knowing(parameters, seen) if tool.knowing else parameters, workspace)
+        result = await tool.run(tool.knowing(parameters, seen) if tool.knowing else parameters, place.acting(call))
     except Problem as problem:
         result = Result(str(problem), failed=True)
     except Exception as error:  # the model may see it and try another way

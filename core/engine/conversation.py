@@ -8,6 +8,8 @@ from core.domain.events import (
     Call,
     CallRefused,
     CallStarted,
+    Delegated,
+    DelegateEnded,
     Entry,
     FilesRewound,
     LimitMet,
@@ -54,6 +56,7 @@ class Conversation:
         rounds: replies of this run; `turn` also counts the requests that failed.
         done: the last reply asked for nothing.
         start: how the run was started.
+        children: the sessions of sub-agents, by the calls that began them.
     """
 
     messages: list[Message] = field(default_factory=list)
@@ -74,6 +77,7 @@ class Conversation:
     done: bool = False
     total_rounds: int = 0
     start: RunStarted | None = None
+    children: dict[str, str] = field(default_factory=dict)
     run: int = 0
 
     def hear(self, entry: Entry) -> None:
@@ -86,10 +90,8 @@ class Conversation:
         self._count(entry)
         self.run = entry.run
         match entry.event:
-            case RunStarted():
+            case RunStarted() | ModelChosen():
                 self._begin(entry.event)
-            case ModelChosen() if self.start:
-                self.start = chosen_for(self.start, entry.event)
             case PersonSpoke(text=text, attachments=attachments):
                 self.waiting.append(Message("user", text, attachments=attachments))
             case RequestSent():
@@ -114,6 +116,8 @@ class Conversation:
             case CallRefused(call_id=name, reason=reason):
                 self.repeats.result(name, reason.head, True)
                 self._settle(name, reason, failed=True)
+            case Delegated(call_id=name, child=child):
+                self.children[name] = child
             case QuestionAsked(question=question, call_id=name):
                 self.questions[question.id] = None
                 if name:
@@ -123,11 +127,8 @@ class Conversation:
             case QuestionAnswered(question_id=question_id, call_id=name, answer=answer):
                 self.questions[question_id] = answer
                 self._settle(name, Text(spoken(answer)))
-            case LimitMet(limit=limit):
-                self.noticed.add(limit)
-            case LimitRaised(limit=limit, allowed=allowed):
-                self.allowed[limit] = allowed
-                self.noticed.discard(limit)
+            case LimitMet() | LimitRaised():
+                self._limit(entry.event)
             case Nudged(text=text):
                 self.waiting.append(Message("user", text))
             case FilesRewound(files=files) if files:
@@ -143,7 +144,10 @@ class Conversation:
         """The calls that started and did not return: id → what a person sees of them."""
         return {call: self.started[call] for call in self.pending if call in self.started}
 
-    def _begin(self, start: RunStarted) -> None:
+    def _begin(self, start: RunStarted | ModelChosen) -> None:
+        if isinstance(start, ModelChosen):
+            self.start = chosen_for(self.start, start) if self.start else None
+            return
         self.start = start
         self.rounds = self.turn = 0
         self.done = False
@@ -157,12 +161,25 @@ class Conversation:
         """What the run used. The time a person took is the person's, and so is the time Journeyman was closed."""
         event = entry.event
         if not isinstance(event, QuestionAnswered | RunResumed | RunStarted | RunInterrupted):
-            self.spent["minutes"] = self.spent.get("minutes", 0.0) + max(0, entry.at - self.at) / (60 * SECOND)
+            passed = max(0, entry.at - self.at) / (60 * SECOND)
+            # While a sub-agent waits for the person, the time is the person's as well.
+            spent = min(passed, event.minutes) if isinstance(event, DelegateEnded) else passed
+            self.spent["minutes"] = self.spent.get("minutes", 0.0) + spent
+        if isinstance(event, DelegateEnded):
+            for limit, used in (("tokens", event.tokens), ("cost", event.cost)):
+                self.spent[limit] = self.spent.get(limit, 0.0) + used
         self.at = entry.at
         if isinstance(event, Replied):
             self.spent["rounds"] = self.spent.get("rounds", 0.0) + 1
             self.spent["cost"] = self.spent.get("cost", 0.0) + (event.cost or 0.0)
             self.spent["tokens"] = self.spent.get("tokens", 0.0) + event.usage.input + event.usage.output
+
+    def _limit(self, event: LimitMet | LimitRaised) -> None:
+        if isinstance(event, LimitRaised):
+            self.allowed[event.limit] = event.allowed
+            self.noticed.discard(event.limit)
+        else:
+            self.noticed.add(event.limit)
 
     def _settle(self, call: str, output: Text, failed: bool = False) -> None:
         """A call has its one result."""

@@ -1,4 +1,4 @@
-"""The replies being streamed: told to whoever listens, never stored."""
+"""The replies being streamed, and what commands print: told to whoever listens, never stored."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,12 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A piece more of a session's reply. With `ended` the reply is whole, or lost, and its facts follow."""
+    """A piece more of a session's reply. With `ended` the reply is whole, or lost, and its facts follow.
+
+    With `call` it is no reply, but what the command of that call has printed since.
+    """
 
     session: str
     text: str = ""
     reasoning: str = ""
     ended: bool = False
+    call: str = ""
+    output: bytes = b""
 
 
 class Drafts:

@@ -57,7 +57,7 @@ def fork_facts(entries: Iterable[Entry], name: str, seq: int, why: Why, now: int
 def copied(event: RunEvent, origin: str, name: str) -> RunEvent:
     """The same fact in another session. What is asked there has an id of its own: answers must not meet."""
     if isinstance(event, SessionOpened):
-        return replace(event, session_id=name)
+        return replace(event, session_id=name, parent="", parent_call="", called="", depth=0)  # the person's own
     changes: dict[str, Any] = {}
     for field in fields(event):
         value = getattr(event, field.name)

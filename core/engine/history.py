@@ -17,7 +17,7 @@ from core.engine.fork import Why, fork_facts
 from core.engine.rewind import Kept, Plan, fact, last_rewind, overwritten, pasts, plan, plan_undo, put_back
 from core.store.journal import Journal
 from core.store.reader import Reader
-from core.tools.tool import to_its_end
+from core.workspace.thread import to_its_end
 
 Begin = Callable[[str, tuple[RunEvent, ...]], Awaitable[None]]
 Check = Callable[[RunStarted], object]

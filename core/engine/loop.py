@@ -130,8 +130,8 @@ async def perform(run: Work, call: Call) -> None:
         return
     tool = TOOLS[call.tool]
     try:
-        await run.record(CallStarted(call.id, tool.name, tool.kind, tool.object(parameters)))
-        events, blobs = await run.act(tool, call.id, parameters, run.workspace, run.seen)
+        await run.record(*await run.walls(tool), CallStarted(call.id, tool.name, tool.kind, tool.object(parameters)))
+        events, blobs = await run.act(tool, call.id, parameters, run.place, run.seen)
     except asyncio.CancelledError:
         await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
         raise

@@ -43,6 +43,7 @@ from core.store.database import Database
 from core.store.journal import Journal, Listener
 from core.store.opening import FILE
 from core.store.reader import Reader
+from core.tools.place import Place, open_place
 from core.tools.tool import Tool
 
 Pace = Callable[[Entry], Awaitable[None]]
@@ -94,10 +95,12 @@ async def replay(reader: Reader, session: str, folder: Path, hear: Listener, pac
         raise Problem("This session cannot be played.", "Its beginning is lost.", "Look at it with `journeyman show`.")
     database = Database(folder / FILE, synchronous="OFF")
     own = Reader(folder / FILE)
+    place = open_place(folder, folder)  # nothing acts in it
     try:
         async with asyncio.TaskGroup() as tasks:
-            return await _Player(entries, reader, _Stage(database, own), tasks).play(hear, pace)
+            return await _Player(entries, reader, _Stage(database, own), tasks, place).play(hear, pace)
     finally:
+        await place.close()
         own.close()
         database.close()
 
@@ -105,8 +108,11 @@ async def replay(reader: Reader, session: str, folder: Path, hear: Listener, pac
 class _Player:
     """Goes through the record: each fact is made by the engine where it can be, else given to it."""
 
-    def __init__(self, entries: list[Entry], reader: Reader, stage: _Stage, tasks: asyncio.TaskGroup) -> None:
+    def __init__(
+        self, entries: list[Entry], reader: Reader, stage: _Stage, tasks: asyncio.TaskGroup, place: Place
+    ) -> None:
         self._entries = entries
+        self._where = place
         self._reader = reader
         self._stage = stage
         self._tasks = tasks
@@ -184,13 +190,13 @@ class _Player:
 
     def _start(self) -> None:
         """Let the engine work from here on, as after a restart: all it knows is in the journal."""
-        start, row = self._talk.start, self._entries[0].event
-        assert start is not None and isinstance(row, SessionOpened)
+        start = self._talk.start
+        assert start is not None
         self._stage.closed = False
         coming = (entry.event for entry in self._entries[self._place :])
         run = Work(
             session=self._entries[0].session,
-            workspace=Path(row.workspace),
+            place=self._where,
             model_name=start.model,
             model=Recorded(outcomes(coming), self._whole),
             talk=self._talk,
@@ -222,7 +228,7 @@ class _Player:
             self._task = None
 
     async def _act(
-        self, tool: Tool, call: str, parameters: Any, workspace: Path, _seen: dict[str, str]
+        self, tool: Tool, call: str, parameters: Any, _place: Place, _seen: dict[str, str]
     ) -> tuple[list[RunEvent], dict[str, bytes]]:
         """What the call did then. One that never returned does not return now either."""
         found: list[RunEvent] = []
@@ -304,6 +310,8 @@ MADE = frozenset(
         "call_refused",
         "file_changed",
         "tool_returned",
+        "delegated",
+        "delegate_ended",
         "question_asked",
         "decision_made",
         "problem_reported",

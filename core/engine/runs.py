@@ -1,11 +1,11 @@
 """Start, stop, answer and resume runs. Owns their tasks; what they did is in the journal."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 from core.domain.events import (
@@ -36,6 +36,7 @@ from core.models.model import Model
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
+from core.tools.place import Place
 
 Settle = Literal["", "again", "skip", "end"]  # what to do with calls that may have run
 GOES_ON = frozenset({"running", "waiting", "interrupted", "paused"})
@@ -59,6 +60,7 @@ class Runs:
     Attributes:
         report: called with an exception that is a bug of ours.
         brief: says in the start of a run what its model is told.
+        place: opens the place a run works in, by its folder and its session.
         claimed: questions and requests that somebody is about to answer, so that each is answered once.
     """
 
@@ -70,6 +72,7 @@ class Runs:
         report: Callable[[BaseException], None],
         models: Catalogue,
         brief: Callable[[RunStarted, Path], Awaitable[RunStarted]],
+        place: Callable[[Path, str], Place],
     ) -> None:
         self._journal = journal
         self._reader = reader
@@ -77,6 +80,7 @@ class Runs:
         self._report = report
         self._models = models
         self._brief = brief
+        self._place = place
         self._live: dict[str, _Live] = {}
         self.claimed: set[str] = set()
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -99,8 +103,8 @@ class Runs:
         began = await self._brief(began, Path(opened.workspace))
         async with self._turn(name):
             self._refuse_closing()
-            await self._journal.append(name, replace(opened, session_id=name), PersonSpoke(Text(task)), began)
-            await self._go(name, model)
+            facts = (replace(opened, session_id=name), PersonSpoke(Text(task)), began)
+            await self._go(name, opened.workspace, *facts, model=model)
         return name
 
     async def start(self, session: str, task: str, began: RunStarted) -> None:
@@ -216,10 +220,10 @@ class Runs:
                 events += [ToolReturned(call, SKIPPED, failed=True) for call in doubted]
             if settle == "end":
                 events.append(RunEnded("stopped", "ended by you"))
-            if events:
-                await self._journal.append(session, *events)
             if settle != "end":
-                await self._go(session)
+                await self._go(session, row.folder, *events)
+            else:
+                await self._journal.append(session, *events)
 
     async def doubted(self, session: str) -> dict[str, str]:
         """The calls that started and did not return: id → what a person sees of them."""
@@ -250,20 +254,31 @@ class Runs:
         self._forget()
 
     async def _begin(self, session: str, *facts: RunEvent, model: Model | None = None) -> None:
-        self._refuse_going(self._row(session))
+        row = self._row(session)
+        self._refuse_going(row)
         self._refuse_closing()
         for fact in facts:
             if isinstance(fact, RunStarted) and model is None:
-                self.check(fact)
-        await self._journal.append(session, *[await self._briefed(session, fact) for fact in facts])
-        await self._go(session, model)
+                model = self.check(fact)
+        await self._go(session, row.folder, *[await self._briefed(session, fact) for fact in facts], model=model)
 
     async def _briefed(self, session: str, fact: RunEvent) -> RunEvent:
         """Every start says what its model is told."""
         return await self._brief(fact, Path(self._row(session).folder)) if isinstance(fact, RunStarted) else fact
 
-    async def _go(self, session: str, model: Model | None = None) -> None:
-        row = self._row(session)
+    async def _go(self, session: str, folder: str, *facts: RunEvent, model: Model | None = None) -> None:
+        """Let a run go with these facts. Its place comes first: where there is none, nothing is written."""
+        place = self._place(Path(folder), session)
+        try:
+            if facts:
+                await self._journal.append(session, *facts)
+            work = await self._work_of(session, place, model)
+        except BaseException:
+            await place.close()
+            raise
+        self._live[session] = _Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
+
+    async def _work_of(self, session: str, place: Place, model: Model | None) -> Work:
         talk = await self._talk(session)
         started = _start_of(talk)
         script = self._whole(started.script)
@@ -271,9 +286,9 @@ class Runs:
         # What became a fact meanwhile. So few entries are read without a pause, so from here on `_hear` misses none.
         async for entry in self._journal.read(session, talk.seq):
             talk.hear(entry)
-        work = Work(
+        return Work(
             session=session,
-            workspace=Path(row.folder),
+            place=place,
             model_name=started.model,
             model=model,
             attended=started.attended,
@@ -284,7 +299,6 @@ class Runs:
             model_of=lambda name: self._models.model(name, script),
             claimed=self.claimed,
         )
-        self._live[session] = _Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
 
     async def _work(self, run: Work) -> None:
         """The end of a run is a fact, whatever it was. Words that came too late for it begin the next."""
@@ -293,17 +307,20 @@ class Runs:
         try:
             while True:
                 last = await self._last_word(live, begun)
+                await _surely(run.place.close())  # what it left running ends before it does
                 if last is None:
                     return
-                await self._write_down(run.session, last)
+                await _surely(self._journal.append(run.session, last))
                 heard_all = not run.talk.waiting or getattr(last, "status", "") != "completed"
                 if heard_all or live.stopping or self._closing:
                     return
-                begun = (await self._brief(_start_of(run.talk), run.workspace),)
+                run.place = self._place(run.place.folder, run.session)
+                begun = (await self._brief(_start_of(run.talk), run.place.folder),)
         except Problem as problem:  # the journal itself fails: told, and found as interrupted at the next start
             self._report(problem)
         finally:
             self._live.pop(run.session, None)
+            await _surely(run.place.close())
 
     async def _last_word(self, live: "_Live", begun: tuple[RunEvent, ...]) -> LastWord | None:
         """Work a run to its end; None where it waits for a person and needs no last word."""
@@ -325,14 +342,6 @@ class Runs:
             self._report(error)
             trouble = Trouble("Journeyman made a mistake.", f"{type(error).__name__}: {error}")
             return RunEnded("failed", trouble.what, trouble)
-
-    async def _write_down(self, session: str, last: RunEvent) -> None:
-        """Durable before the run is gone: a stop that comes now waits for it."""
-        writing = asyncio.create_task(self._journal.append(session, last), name=f"end of {session}")
-        while not writing.done():
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait({writing})
-        writing.result()
 
     async def _interrupt(self, session: str, why: str) -> None:
         await self._journal.append(session, RunInterrupted(why, tuple(await self.doubted(session))))
@@ -367,6 +376,15 @@ class Runs:
     def _hear(self, told: Told) -> None:
         if live := self._live.get(told.entry.session):
             live.work.talk.hear(told.entry)
+
+
+async def _surely(work: Coroutine[Any, Any, object]) -> None:
+    """To its end, before the run is gone: a stop that comes now waits for it."""
+    task = asyncio.create_task(work, name="end of a run")
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait({task})
+    task.result()
 
 
 def _start_of(talk: Conversation) -> RunStarted:

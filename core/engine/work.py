@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from core.domain.clock import SECOND, now
@@ -15,6 +14,7 @@ from core.domain.events import (
     QuestionHeld,
     RunEvent,
     RunStarted,
+    SandboxProven,
     Text,
 )
 from core.domain.messages import Message
@@ -27,9 +27,10 @@ from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
 from core.tools.catalogue import specs
+from core.tools.place import Place
 from core.tools.tool import Tool
 
-Act = Callable[[Tool, str, Any, Path, dict[str, str]], Awaitable[tuple[list[RunEvent], dict[str, bytes]]]]
+Act = Callable[[Tool, str, Any, Place, dict[str, str]], Awaitable[tuple[list[RunEvent], dict[str, bytes]]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Work:
     """One run. `talk` is the conversation so far, folded from the journal by the listener of the run.
 
     Attributes:
+        place: the folder and all that a call may touch; opened for the run, closed when it is gone.
         seen: files the run has read, with the digests of their contents: what was not read is not edited.
         pausing: the person wants it to pause at the next boundary, or for this other reason.
         claimed: questions that somebody is about to answer, shared by all runs.
@@ -58,7 +60,7 @@ class Work:
     """
 
     session: str
-    workspace: Path
+    place: Place
     model_name: str
     model: Model
     talk: Conversation
@@ -122,6 +124,16 @@ class Work:
     async def record(self, *events: RunEvent, blobs: dict[str, bytes] | None = None) -> Entry:
         """Make facts durable; the conversation hears of them before this returns."""
         return await self.journal.append(self.session, *events, blobs=blobs)
+
+    async def walls(self, tool: Tool) -> tuple[RunEvent, ...]:
+        """How well commands are confined, as a fact, before the first that runs."""
+        walls = self.place.walls
+        if tool.touches != "runs" or walls.told or self.act is not act:  # a replay runs nothing
+            return ()
+        sandbox = await self.place.proven()
+        walls.told = True
+        proof = sandbox.proof
+        return (SandboxProven(sandbox.name, sandbox.level, *((proof.open, proof.known) if proof else ())),)
 
     def whole(self, text: Text) -> str:
         """A text in full."""

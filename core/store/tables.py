@@ -43,6 +43,10 @@ class SessionTable(SQLModel, table=True):
     archived: int = Field(sa_column_kwargs={"server_default": text("0")})
     trashed: int = Field(sa_column_kwargs={"server_default": text("0")})
     mode: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
+    parent: str = Field(sa_type=Text, index=True, sa_column_kwargs={"server_default": ""})
+    parent_call: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
+    called: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
+    depth: int = Field(sa_column_kwargs={"server_default": text("0")})
 
 
 class EntryTable(SQLModel, table=True):

@@ -1,7 +1,6 @@
 """State a decision: the options weighed, the one chosen, and why."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
@@ -9,6 +8,7 @@ from pydantic import Field
 from core.domain.decision import Choice
 from core.domain.events import DecisionMade
 from core.domain.problems import Problem
+from core.tools.place import Place
 from core.tools.tool import Result, Tool
 
 Words = Annotated[str, Field(min_length=1, max_length=2_000)]
@@ -32,7 +32,7 @@ class Decide:
     constraints: Few = ()
 
 
-async def run(parameters: Decide, workspace: Path) -> Result:
+async def run(parameters: Decide, place: Place) -> Result:
     labels = [option.label for option in parameters.options]
     if parameters.choice not in labels:
         raise Problem(

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
@@ -10,8 +9,10 @@ from pydantic import Field
 from core.domain.problems import Problem
 from core.tools.files import LIMIT, look, put
 from core.tools.lines import decode, with_ends_of
+from core.tools.place import Place
 from core.tools.seen import digest, refuse_unseen, same_name
-from core.tools.tool import Change, Result, Tool, to_its_end
+from core.tools.tool import Change, Result, Tool
+from core.workspace.thread import to_its_end
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +34,18 @@ def knowing(parameters: Edit, seen: Mapping[str, str]) -> SeenEdit:
     return SeenEdit(parameters, seen.get(same_name(parameters.path), ""))
 
 
-async def run(parameters: Edit | SeenEdit, workspace: Path) -> Result:
+async def run(parameters: Edit | SeenEdit, place: Place) -> Result:
     known = parameters if isinstance(parameters, SeenEdit) else SeenEdit(parameters)
-    return await to_its_end(_edit, known.edit, known.mark, workspace)
+    return await to_its_end(_edit, known.edit, known.mark, place)
 
 
-def _edit(parameters: Edit, mark: str, workspace: Path) -> Result:
-    before = look(workspace, parameters.path)
+def _edit(parameters: Edit, mark: str, place: Place) -> Result:
+    before = look(place, parameters.path)
     refuse_unseen(parameters.path, before, mark)
     after = replaced(decode(before, parameters.path), parameters).encode()
     if len(after) > LIMIT:
         raise Problem(f"{parameters.path} would be too large.", f"{len(after):,} bytes; {LIMIT:,} can be edited.")
-    put(workspace, parameters.path, after)
+    put(place, parameters.path, after)
     return Result(
         f"Edited {parameters.path}.",
         changes=(Change(parameters.path, before, after),),

@@ -7,7 +7,6 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
@@ -15,6 +14,7 @@ import certifi
 from pydantic import Field
 
 from core.domain.problems import Problem
+from core.tools.place import Place
 from core.tools.tool import Result, Tool
 from core.workspace.egress import allowed_address, host_name
 
@@ -46,7 +46,7 @@ class Page:
     cut: bool = False
 
 
-async def run(parameters: Fetch, workspace: Path) -> Result:
+async def run(parameters: Fetch, place: Place) -> Result:
     return await fetch(parameters.url, allowed_address)
 
 

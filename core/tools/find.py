@@ -3,16 +3,15 @@
 import asyncio
 import stat
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
 from core.domain.globs import LONGEST, matches, parts_of
 from core.domain.problems import Problem
+from core.tools.place import Place
 from core.tools.tool import Result, Tool
 from core.tools.walk import Walk, shown
-from core.workspace.broker import Broker
 
 MOST = 500
 
@@ -23,13 +22,13 @@ class Find:
     path: Annotated[str, Field(description="The folder to look in; the whole one when left out.")] = "."
 
 
-async def run(parameters: Find, workspace: Path) -> Result:
-    return await asyncio.to_thread(_find, parameters, workspace)
+async def run(parameters: Find, place: Place) -> Result:
+    return await asyncio.to_thread(_find, parameters, place)
 
 
-def _find(parameters: Find, workspace: Path) -> Result:
-    start = folder_of(parameters.path, workspace)
-    walk, pattern = Walk(workspace.resolve()), parts_of(parameters.pattern)
+def _find(parameters: Find, place: Place) -> Result:
+    start = folder_of(parameters.path, place)
+    walk, pattern = Walk(place.folder.resolve()), parts_of(parameters.pattern)
     found: list[str] = []
     more = 0
     for path in walk.files(start):
@@ -44,11 +43,10 @@ def _find(parameters: Find, workspace: Path) -> Result:
     return Result("\n".join(found + ([f"[{'; '.join(notes)}]"] if notes else [])))
 
 
-def folder_of(name: str, workspace: Path) -> tuple[str, ...]:
+def folder_of(name: str, place: Place) -> tuple[str, ...]:
     """The parts of a folder's path inside the workspace, links resolved."""
-    with Broker(workspace) as broker:
-        real = broker.real(name)
-        found = broker.look(real)
+    real = place.broker.real(name)
+    found = place.broker.look(real)
     if found is None or not stat.S_ISDIR(found.st_mode):
         raise Problem(f"There is no folder {name}.", "", "Name a folder that exists.")
     return tuple(part for part in real.split("/") if part not in ("", "."))

@@ -1,17 +1,18 @@
 """Apply a unified difference to files of the folder: all of it or nothing."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
 from core.domain.problems import Problem
-from core.tools.files import exists, look, put, same_file
+from core.tools.files import look, put, same_file
 from core.tools.lines import decode, ends_with_crlf
+from core.tools.place import Place
 from core.tools.seen import digest
-from core.tools.tool import Change, Result, Tool, to_its_end
+from core.tools.tool import Change, Result, Tool
 from core.tools.unified import FilePatch, apply, parse
+from core.workspace.thread import to_its_end
 
 FILES = 100
 
@@ -21,30 +22,30 @@ class Patch:
     diff: Annotated[str, Field(min_length=1, max_length=4 << 20, description="A unified difference of any files.")]
 
 
-async def run(parameters: Patch, workspace: Path) -> Result:
-    return await to_its_end(_patch, parameters, workspace)
+async def run(parameters: Patch, place: Place) -> Result:
+    return await to_its_end(_patch, parameters, place)
 
 
-def _patch(parameters: Patch, workspace: Path) -> Result:
+def _patch(parameters: Patch, place: Place) -> Result:
     files = parse(parameters.diff)
     if len(files) > FILES:
         raise Problem(f"The difference changes {len(files)} files.", f"{FILES} is the most at once.", "Split it.")
-    changes = [_change(file, workspace) for file in files]
-    if same_file(workspace, [change.path for change in changes]):
+    changes = [_change(file, place) for file in files]
+    if same_file(place, [change.path for change in changes]):
         raise Problem("Two names of the difference are one file.", "", "Put all its hunks under one name.")
-    _put_all(workspace, changes)
+    _put_all(place, changes)
     told = ", ".join(f"{_verb(change)} {change.path}" for change in changes)
     seen = tuple((change.path, digest(change.after)) for change in changes if change.after is not None)
     return Result(f"Patched: {told}.", changes=tuple(changes), seen=seen)
 
 
-def _change(file: FilePatch, workspace: Path) -> Change:
+def _change(file: FilePatch, place: Place) -> Change:
     """What the difference makes of one file; nothing is written yet."""
     if not file.old:
-        if exists(workspace, file.path):
+        if place.broker.look(file.path) is not None:
             raise Problem(f"{file.path} exists already.", "The difference makes it anew.", "Patch what is there.")
         return Change(file.path, None, apply(file, "").encode())
-    before = look(workspace, file.path)
+    before = look(place, file.path)
     text = decode(before, file.path)
     if ends_with_crlf(text) and not any("\r" in line for hunk in file.hunks for line in hunk.old):
         after = apply(file, text.replace("\r\n", "\n")).replace("\n", "\r\n")
@@ -57,16 +58,16 @@ def _change(file: FilePatch, workspace: Path) -> Change:
     return Change(file.path, before, after.encode())
 
 
-def _put_all(workspace: Path, changes: list[Change]) -> None:
+def _put_all(place: Place, changes: list[Change]) -> None:
     """Write every file; when one cannot be written, those before it are put back."""
     done: list[Change] = []
     try:
         for change in changes:
-            put(workspace, change.path, change.after)
+            put(place, change.path, change.after)
             done.append(change)
     except (OSError, Problem) as error:
         for change in reversed(done):
-            put(workspace, change.path, change.before)
+            put(place, change.path, change.before)
         raise Problem("A file could not be written; nothing was changed.", f"{error}.", "") from error
 
 

@@ -4,14 +4,13 @@ import asyncio
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
-from pathlib import Path
 from typing import Annotated
 
 from annotated_types import Ge
 
+from core.tools.place import Place
 from core.tools.seen import digest
 from core.tools.tool import Result, Tool
-from core.workspace.broker import Broker
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +20,12 @@ class Read:
     end: Annotated[int, Ge(0)] = 0
 
 
-async def run(parameters: Read, workspace: Path) -> Result:
-    return await asyncio.to_thread(_read, parameters, workspace)
+async def run(parameters: Read, place: Place) -> Result:
+    return await asyncio.to_thread(_read, parameters, place)
 
 
-def _read(parameters: Read, workspace: Path) -> Result:
-    with Broker(workspace) as broker:
-        body = broker.read(parameters.path)
+def _read(parameters: Read, place: Place) -> Result:
+    body = place.broker.read(parameters.path)
     if b"\0" in body[:8192]:
         return Result(f"{parameters.path} is no text file ({len(body):,} bytes).", failed=True)
     seen = ((parameters.path, digest(body)),)

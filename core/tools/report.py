@@ -1,12 +1,12 @@
 """Report a problem that the agent met and cannot, or should not, mend."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from core.domain.events import ProblemReported
+from core.tools.place import Place
 from core.tools.tool import Result, Tool
 
 
@@ -18,7 +18,7 @@ class ReportProblem:
     fix: Annotated[str, Field(max_length=2_000, description="What could be done about it.")] = ""
 
 
-async def run(parameters: ReportProblem, workspace: Path) -> Result:
+async def run(parameters: ReportProblem, place: Place) -> Result:
     return Result("Reported to the person.")
 
 

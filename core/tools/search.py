@@ -21,9 +21,9 @@ from core.domain.globs import LONGEST, matches, parts_of
 from core.domain.problems import Problem
 from core.domain.sensitive import is_secret
 from core.tools.find import folder_of
+from core.tools.place import Place
 from core.tools.tool import Result, Tool
 from core.tools.walk import Walk, shown
-from core.workspace.broker import Broker
 
 HITS = 200
 LINE = 400
@@ -49,17 +49,17 @@ class Found:
     notes: list[str] = field(default_factory=list)
 
 
-async def run(parameters: Search, workspace: Path) -> Result:
-    return await search(parameters, workspace, shutil.which("rg"))
+async def run(parameters: Search, place: Place) -> Result:
+    return await search(parameters, place, shutil.which("rg"))
 
 
-async def search(parameters: Search, workspace: Path, ripgrep: str | None) -> Result:
+async def search(parameters: Search, place: Place, ripgrep: str | None) -> Result:
     try:
         re.compile(parameters.pattern)
     except re.error as error:
         raise Problem("The pattern is no regular expression.", f"{error}.", "Escape signs that are meant.") from error
     found = Found()
-    root, paths, cut = await asyncio.to_thread(_files, parameters, workspace)
+    root, paths, cut = await asyncio.to_thread(_files, parameters, place)
     if cut:
         found.notes.append(cut)
     if paths:
@@ -71,21 +71,20 @@ async def search(parameters: Search, workspace: Path, ripgrep: str | None) -> Re
     return _told(found)
 
 
-def _start(name: str, workspace: Path) -> tuple[tuple[str, ...], str]:
+def _start(name: str, place: Place) -> tuple[tuple[str, ...], str]:
     """The folder to walk, and the one file of it that is meant, if so."""
-    with Broker(workspace) as broker:
-        found = broker.look(name)
+    found = place.broker.look(name)
     if found is not None and stat.S_ISREG(found.st_mode):
-        return folder_of(posixpath.dirname(name) or ".", workspace), posixpath.basename(name)
+        return folder_of(posixpath.dirname(name) or ".", place), posixpath.basename(name)
     if found is None or not stat.S_ISDIR(found.st_mode):
         raise Problem(f"There is no file or folder {name}.", "", "Name one that exists.")
-    return folder_of(name, workspace), ""
+    return folder_of(name, place), ""
 
 
-def _files(parameters: Search, workspace: Path) -> tuple[Path, list[tuple[str, ...]], str]:
+def _files(parameters: Search, place: Place) -> tuple[Path, list[tuple[str, ...]], str]:
     """What is searched, from which root, and why not all, if so: never a file that holds keys."""
-    start, only = _start(parameters.path, workspace)
-    root = workspace.resolve()
+    start, only = _start(parameters.path, place)
+    root = place.folder.resolve()
     if only:
         path = (*start, only)
         return root, [] if is_secret("/".join(path)) else [path], ""

@@ -1,12 +1,12 @@
 """The agent's own list of what there is to do, with at most one thing in progress."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from core.domain.problems import Problem
+from core.tools.place import Place
 from core.tools.tool import Result, Tool
 
 SIGNS = {"done": "x", "doing": ">", "open": " "}
@@ -23,7 +23,7 @@ class Todo:
     items: Annotated[tuple[Item, ...], Field(max_length=50, description="The whole list: it replaces the one before.")]
 
 
-async def run(parameters: Todo, workspace: Path) -> Result:
+async def run(parameters: Todo, place: Place) -> Result:
     doing = [item.text for item in parameters.items if item.status == "doing"]
     if len(doing) > 1:
         raise Problem(

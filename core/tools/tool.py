@@ -1,15 +1,12 @@
 """What a tool is: parameters, a row a person can read, and an act."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, Literal
 
 from core.domain.events import RunEvent
+from core.tools.place import Place
 
-P = ParamSpec("P")
-T = TypeVar("T")
 Touches = Literal["nothing", "reads", "writes", "runs", "network"]
 
 
@@ -47,22 +44,7 @@ class Tool:
     kind: str
     touches: Touches
     object: Callable[[Any], str]
-    run: Callable[[Any, Path], Awaitable[Result]]
+    run: Callable[[Any, Place], Awaitable[Result]]
     knowing: Callable[[Any, Mapping[str, str]], Any] | None = None
     fact: Callable[[str, Any], RunEvent] | None = None
     paths: Callable[[Any], tuple[str, ...]] | None = None
-
-
-async def to_its_end(work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
-    """In a thread. A thread cannot be cut, so a stop waits for it, and comes when its effect can be told."""
-    job = asyncio.get_running_loop().run_in_executor(None, lambda: work(*given, **named))
-    stopped = False
-    while not job.done():
-        try:
-            await asyncio.wait({job})
-        except asyncio.CancelledError:
-            stopped = True
-    task = asyncio.current_task()
-    if stopped and task:
-        task.cancel()
-    return job.result()

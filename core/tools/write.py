@@ -1,11 +1,11 @@
 """Write a text file, whole."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
+from core.tools.place import Place
 from core.tools.seen import digest
-from core.tools.tool import Change, Result, Tool, to_its_end
-from core.workspace.broker import Broker
+from core.tools.tool import Change, Result, Tool
+from core.workspace.thread import to_its_end
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,14 +14,13 @@ class Write:
     content: str
 
 
-async def run(parameters: Write, workspace: Path) -> Result:
-    return await to_its_end(_write, parameters, workspace)
+async def run(parameters: Write, place: Place) -> Result:
+    return await to_its_end(_write, parameters, place)
 
 
-def _write(parameters: Write, workspace: Path) -> Result:
+def _write(parameters: Write, place: Place) -> Result:
     after = parameters.content.encode("utf-8", "replace")
-    with Broker(workspace) as broker:
-        done = broker.write(parameters.path, after)
+    done = place.broker.write(parameters.path, after, protected=place.word.protected)
     what = "Wrote" if done.before is None else "Replaced"
     linked = " The file had another name too, which still holds the old text." if done.names > 1 else ""
     changes = () if done.before == after else (Change(parameters.path, done.before, after),)

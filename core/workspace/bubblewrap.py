@@ -11,10 +11,11 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from core.domain.consent import Level
 from core.domain.problems import Problem
 from core.workspace import seccomp, toolchains
 from core.workspace.guarded import PROTECTED, PROTECTED_IN_GIT, is_hidden
-from core.workspace.launch import Asked, Launch, Level, clean_environment, limited
+from core.workspace.launch import Asked, Launch, clean_environment, limited
 from core.workspace.plain import GUARD
 
 RELAY = Path(__file__).with_name("relay.py")
@@ -71,7 +72,7 @@ class Bubblewrap:
             raise Problem(
                 what, "All of your home lies in it, and would be open to the command.", "Work in a folder of it."
             )
-        command, more = limited(asked.command, asked.limits, GUARD), clean_environment()
+        command, more = limited(asked, GUARD), clean_environment()
         words = [*self._walls, *self._view(asked), *self._folder(asked, folder)]
         if asked.permit.proxy:
             words += ["--ro-bind", str(asked.permit.proxy.parent), "/run/journeyman", *_read_only([RELAY])]

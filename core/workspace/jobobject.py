@@ -6,7 +6,8 @@ import subprocess
 import sys
 from typing import Any
 
-from core.workspace.launch import Asked, Launch, Level, Limits, clean_environment
+from core.domain.consent import Level
+from core.workspace.launch import Asked, Launch, Limits, clean_environment
 
 _ACTIVE, _JOB_MEMORY, _DIE_UNHANDLED, _KILL_ON_CLOSE = 0x8, 0x200, 0x400, 0x2000
 _EXTENDED = 9  # JobObjectExtendedLimitInformation
@@ -57,5 +58,5 @@ class JobObject:
         return sys.platform == "win32"
 
     def prepare(self, asked: Asked) -> Launch:
-        words = ("cmd.exe", "/d", "/s", "/c", asked.command)
+        words = asked.argv or ("cmd.exe", "/d", "/s", "/c", asked.command)
         return Launch(words, clean_environment(), asked.folder, "job")

@@ -8,9 +8,10 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from core.domain.consent import Level
 from core.domain.problems import Problem
 from core.workspace import confine, seccomp, toolchains
-from core.workspace.launch import Asked, Launch, Level, clean_environment, limited
+from core.workspace.launch import Asked, Launch, clean_environment, limited
 
 SCRIPT = Path(confine.__file__)
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
@@ -64,7 +65,7 @@ class Landlock:
             "writes": [str(asked.folder), str(home), *(f"/dev/{name}" for name in DEVICES)],
             "filter": self._filter.hex(),
             "folder": str(asked.folder),
-            "command": limited(asked.command, asked.limits),
+            "command": limited(asked),
         }
         environment = clean_environment() | {"HOME": str(home), "TMPDIR": str(home), "GIT_CONFIG_GLOBAL": str(settings)}
         environment["GIT_CONFIG_NOSYSTEM"] = "1"

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-Level = Literal["verified", "reduced", "none"]
+from core.domain.consent import Level
+
 # Who dies with the first process: all in its namespace, what descends from it, what stayed in its group, its job.
 Ending = Literal["namespace", "tree", "group", "job"]
 
@@ -35,16 +36,23 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """What a person allowed beyond the least. `proxy` is the socket through which allowed hosts are reached."""
+    """What a person allowed beyond the least. `proxy` is the socket through which allowed hosts are reached.
+
+    `unconfined` is the word that a command may run where the machine offers no walls.
+    """
 
     secrets: bool = False
+    unconfined: bool = False
     protected: tuple[str, ...] = ()
     proxy: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A command, where it runs, and what is guarded in that folder: found paths, relative to it."""
+    """A command, where it runs, and what is guarded in that folder: found paths, relative to it.
+
+    With `argv` it is these words, and no shell reads them; `command` is then only their spelling.
+    """
 
     command: str
     folder: Path
@@ -52,6 +60,7 @@ class Asked:
     permit: Permit = Permit()
     protected: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    argv: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +97,15 @@ def clean_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in PASSED if name in os.environ} | {"TERM": "dumb"}
 
 
-def limited(command: str, limits: Limits, before: str = "") -> tuple[str, ...]:
+def limited(asked: Asked, before: str = "") -> tuple[str, ...]:
     """A shell that sets its own limits, then is the command. Set further out, they would count our processes too."""
+    limits = asked.limits
     lines = (
         "ulimit -c 0",
         f"ulimit -f {limits.file_size // 512}",
         f"ulimit -n {limits.files}",
         f"ulimit -u {limits.processes} 2>/dev/null || ulimit -p {limits.processes} 2>/dev/null",
         "{ echo 800 > /proc/self/oom_score_adj; } 2>/dev/null",
-        'exec /bin/sh -c "$0"',
+        'exec "$0" "$@"' if asked.argv else 'exec /bin/sh -c "$0"',
     )
-    return ("/bin/sh", "-c", before + "; ".join(lines), command)
+    return ("/bin/sh", "-c", before + "; ".join(lines), *(asked.argv or (asked.command,)))

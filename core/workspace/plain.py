@@ -1,6 +1,7 @@
 """Run commands without walls, where the machine offers none: a person allows each of them, and it is said so."""
 
-from core.workspace.launch import Asked, Launch, Level, clean_environment, limited
+from core.domain.consent import Level
+from core.workspace.launch import Asked, Launch, clean_environment, limited
 
 # A watcher in the command's group waits for the end of a pipe that we hold: when we are killed, the group dies too.
 # Only ever the group: without a namespace of its own, "all there is" would be the whole machine.
@@ -19,5 +20,5 @@ class Plain:
         """Nothing is held."""
 
     def prepare(self, asked: Asked) -> Launch:
-        words = limited(asked.command, asked.limits, GUARD)
+        words = limited(asked, GUARD)
         return Launch(words, clean_environment(), asked.folder, "group", guarded=True)

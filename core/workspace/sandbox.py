@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from core.domain.consent import Level
 from core.domain.problems import Problem
 from core.workspace.bubblewrap import Bubblewrap
 from core.workspace.jobobject import JobObject
 from core.workspace.landlock import Landlock
-from core.workspace.launch import Asked, Launcher, Level
+from core.workspace.launch import Asked, Launcher, Permit
 from core.workspace.plain import Plain
 from core.workspace.process import Finished, Hear, Running, begin
 from core.workspace.seatbelt import Seatbelt
@@ -42,13 +43,12 @@ class Sandbox:
     def level(self) -> Level:
         return self._launcher.level
 
-    @property
-    def off(self) -> Problem | None:
+    def off(self, permit: Permit) -> Problem | None:
         """Why no command runs; None when commands run."""
         if self.proof and self.proof.open:
             what, why = "Commands are off.", f"In its test the sandbox let a command {self.proof.words}."
             return Problem(what, why, "Run `journeyman doctor`, and mend what it names.")
-        if self.level == "none" and not self._unconfined:
+        if self.level == "none" and not (self._unconfined or permit.unconfined):
             why, do = (
                 "This machine offers no sandbox.",
                 "Install bubblewrap, or allow commands without walls one by one.",
@@ -61,7 +61,7 @@ class Sandbox:
 
     async def start(self, asked: Asked, hear: Hear | None = None) -> Running:
         """Start a command; it goes on until it ends or is ended."""
-        if (off := self.off) is not None:
+        if (off := self.off(asked.permit)) is not None:
             raise off
         return await begin(self._launcher.prepare(asked), asked.limits, hear)
 
@@ -91,9 +91,6 @@ def choose(
 
 
 @functools.cache
-def of_this_machine() -> Sandbox:
-    """Chosen and proven once for a process: what the machine offers does not change under it.
-
-    Where it offers no walls, commands run as they do in any terminal: nothing asks before them yet.
-    """
-    return choose(unconfined=True)
+def of_this_machine(cache: Path | None = None) -> Sandbox:
+    """Chosen and proven once for a process: what the machine offers does not change under it."""
+    return choose(cache)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,9 +86,14 @@ class Scan:
     """A folder as one run sees it, from command to command. `keep` is told each body that is kept."""
 
     def __init__(
-        self, folder: Path, contents: Contents | None = None, keep: Callable[[str, bytes], None] | None = None
+        self,
+        folder: Path,
+        contents: Contents | None = None,
+        keep: Callable[[str, bytes], None] | None = None,
+        broker: Broker | None = None,
     ) -> None:
         self.folder = folder
+        self._broker = broker
         self._contents = contents or Contents()
         self._keep = keep
         self._look: Look = frozenset()
@@ -105,7 +111,7 @@ class Scan:
         self._racy = {line for line in fresh if float(line.split(b" ", 4)[3]) >= edge}
         self._noted = {line: path for line, path in self._noted.items() if line in self._look}
         self._noted |= {line: _path(line) for line in fresh if _noteworthy(line)}
-        with Broker(self.folder) as broker:
+        with self._reach() as broker:
             self._take(broker, fresh)
         paths = self._noted.values()
         top = [path for path in paths if "/" in path and is_protected(path) and not _inside_git(path)]
@@ -121,7 +127,7 @@ class Scan:
         altered: list[Altered] = []
         lost: list[str] = []
         guarded: list[str] = []
-        with Broker(self.folder) as broker:
+        with self._reach() as broker:
             for path in sorted({*old, *new}):
                 if _inside_git(path) and not _git_matters(path):
                     continue
@@ -136,6 +142,9 @@ class Scan:
                     lost.append(found)
         self._look = now
         return tuple(altered), Missed(tuple(lost), tuple(guarded))
+
+    def _reach(self) -> AbstractContextManager[Broker]:
+        return nullcontext(self._broker) if self._broker else Broker(self.folder)
 
     def _compare(self, broker: Broker, path: str, old: bytes | None, new: bytes | None) -> Altered | str | None:
         """The change; only its path where contents are missing; None where nothing changed in the end."""

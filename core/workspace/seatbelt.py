@@ -5,10 +5,11 @@ import os
 import shutil
 from pathlib import Path
 
+from core.domain.consent import Level
 from core.domain.problems import Problem
 from core.workspace import toolchains
 from core.workspace.guarded import PROTECTED, PROTECTED_IN_GIT
-from core.workspace.launch import Asked, Launch, Level, clean_environment, limited
+from core.workspace.launch import Asked, Launch, clean_environment, limited
 from core.workspace.plain import GUARD
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/System", "/Library/Developer", "/Library/Apple", "/Library/Java", "/dev")
@@ -50,7 +51,7 @@ class Seatbelt:
         if asked.permit.proxy:
             why = "The profile can open one port of this machine, not a socket in a folder."
             raise Problem("No host can be allowed to a command on this machine yet.", why, "Fetch the page instead.")
-        command = limited(asked.command, asked.limits, GUARD)
+        command = limited(asked, GUARD)
         words = (self._program, "-p", self.rules(asked), *command)
         scratch = {"TMPDIR": str(_scratch())}
         return Launch(words, clean_environment() | scratch, asked.folder, "group", guarded=True)

@@ -23,6 +23,7 @@ class QuestionForm(QWidget):
     answered = Signal(str, Answer)
     later = Signal(str)
     chosen = Signal()
+    touched = Signal(str)
 
     def __init__(
         self,

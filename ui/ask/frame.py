@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
@@ -23,6 +23,7 @@ from ui.widgets.words import label
 SHARE: Final = 0.4
 BAR_BELOW: Final = 136  # less room than this shows nothing of the options
 ICON: Final = 16
+LIT_MS: Final = 1_200
 
 
 class AskCard(QFrame):
@@ -41,6 +42,8 @@ class AskCard(QFrame):
         self._room = 0
         self._barred = False
         self._announced = False
+        self._lit = QTimer(self, singleShot=True, interval=LIT_MS)
+        self._lit.timeout.connect(self._dim)
         self.setObjectName(f"{said.kind}.card")
         self.setAccessibleName(said.spoken)
         self.setAccessibleDescription(said.why)
@@ -86,15 +89,26 @@ class AskCard(QFrame):
             self._barred = on
             self._refit()
 
+    def highlight(self) -> None:
+        """For a moment its whole frame has the colour of waiting."""
+        theme = self._look.theme
+        for frame in (self._card, self._bar):
+            frame.recolour(fill=theme.panel, line=theme.waiting, edge=theme.waiting)
+        self._lit.start()
+
+    def _dim(self) -> None:
+        theme = self._look.theme
+        for frame in (self._card, self._bar):
+            frame.recolour(fill=theme.panel, line=theme.strong_line, edge=theme.waiting)
+
     def name(self) -> str:
         """The id of what is asked."""
         return self._said.id
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        theme, fonts = look.theme, look.fonts
-        for frame in (self._card, self._bar):
-            frame.recolour(fill=theme.panel, line=theme.strong_line, edge=theme.waiting)
+        fonts = look.fonts
+        self._dim()
         self._head.setFont(fonts.bold)
         self._why.setFont(fonts.text)
         self.age.setFont(fonts.second)

@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
+from ui.composer.mode import ModeButton
 from ui.icons import icon, pixmap
 from ui.theme import Look
 from ui.widgets.words import WordsField, label, surface
@@ -20,6 +21,7 @@ class ComposerPanel(QFrame):
 
     said = Signal(str)
     draft_changed = Signal(str, str)
+    mode_wanted = Signal(str)
 
     def __init__(self, look: Look, *, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -67,6 +69,13 @@ class ComposerPanel(QFrame):
         self._model.setVisible(bool(name))
         self._model_icon.setVisible(bool(name))
 
+    def set_mode(self, mode: str) -> None:
+        """How much the session asks; without a session there is nothing to say."""
+        self._mode.show_mode(mode)
+
+    def has_keyboard(self) -> bool:
+        return self._input.hasFocus()
+
     def draft(self) -> str:
         return self._input.toPlainText()
 
@@ -94,6 +103,7 @@ class ComposerPanel(QFrame):
         self._input.set_font(look.fonts.text)
         self._model.setFont(look.fonts.second)
         self._note.setFont(look.fonts.second)
+        self._mode.restyle(look)
         self._tint()
 
     def _build(self) -> None:
@@ -107,6 +117,8 @@ class ComposerPanel(QFrame):
         self._send.setObjectName("composer.send")
         self._send.setAccessibleName(self.tr("Send"))
         self._send.setProperty("tone", "framed")
+        self._mode = ModeButton(self._look)
+        self._mode.chosen.connect(self.mode_wanted)
         self._model_icon = QLabel()
         self._model_icon.setObjectName("composer.model_icon")
         self._model = label("", fonts.second, "second", name="composer.model")
@@ -119,6 +131,7 @@ class ComposerPanel(QFrame):
         foot = QHBoxLayout()
         foot.setContentsMargins(0, 0, 0, 0)
         foot.setSpacing(8)
+        foot.addWidget(self._mode)
         foot.addWidget(self._model_icon)
         foot.addWidget(self._model)
         foot.addStretch(1)

@@ -48,6 +48,7 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "todo": KindLook("check", "thinking", "Planned"),
         "decision": KindLook("share", "thinking", "Decided"),
         "problem": KindLook("triangle-alert", "failed", "Reported a problem"),
+        "delegate": KindLook("share", "thinking", "Gave work to a sub-agent"),
         "tool": KindLook("wrench", "network", "Called a tool"),
         "refused": KindLook("shield", "failed", "Not run"),
         "consent": KindLook("shield", "waiting", "Asked for your consent"),

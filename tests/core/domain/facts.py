@@ -14,6 +14,7 @@ from core.domain.events import (
     ConsentAsked,
     ConsentGiven,
     ContextCompacted,
+    DelegateEnded,
     Entry,
     FileChanged,
     LimitMet,
@@ -50,7 +51,7 @@ TOOLS = st.sampled_from(["run", "read", "a tool there is not"])
 KINDS_OF_STEPS = st.sampled_from(["read", "write", "command", "tool", "of a newer program"])
 
 EVENTS: dict[type[Any], SearchStrategy[RunEvent]] = {
-    SessionOpened: st.builds(SessionOpened, st.just("s"), WORDS, WORDS),
+    SessionOpened: st.builds(SessionOpened, st.just("s"), WORDS, WORDS, WORDS, CALLS, WORDS, SMALL),
     RunStarted: st.builds(RunStarted, WORDS, SMALL),
     PersonSpoke: st.builds(PersonSpoke, TEXTS),
     RequestSent: st.builds(
@@ -75,6 +76,7 @@ EVENTS: dict[type[Any], SearchStrategy[RunEvent]] = {
     ),
     ReplyCut: st.builds(ReplyCut, TEXTS, WORDS),
     Retried: st.builds(Retried, st.builds(Trouble, WORDS), SMALL, st.floats(0, 60)),
+    DelegateEnded: st.builds(DelegateEnded, CALLS, WORDS, WORDS, SMALL, SMALL, st.floats(0, 9), st.floats(0, 9)),
     LimitMet: st.builds(LimitMet, WORDS, st.floats(0, 1e9), st.floats(0, 1e9), SMALL),
     LimitRaised: st.builds(LimitRaised, WORDS, st.floats(0, 1e9)),
     CallStarted: st.builds(CallStarted, CALLS, WORDS, KINDS_OF_STEPS, WORDS),
@@ -96,6 +98,13 @@ EVENTS: dict[type[Any], SearchStrategy[RunEvent]] = {
     RunResumed: st.builds(RunResumed, st.sampled_from(["", "again", "skip", "end"])),
     RunEnded: st.builds(RunEnded, st.sampled_from(["completed", "stopped", "limit", "failed"]), WORDS),
 }
+
+
+def used(event: RunEvent) -> int:
+    """The tokens that a fact says were used."""
+    if isinstance(event, Replied | ContextCompacted):
+        return event.usage.input + event.usage.output
+    return event.tokens if isinstance(event, DelegateEnded) else 0
 
 
 def any_event() -> SearchStrategy[RunEvent]:

@@ -24,7 +24,7 @@ from core.domain.filing import Filing
 from core.domain.question import Answer, Question
 from core.domain.sessions import ENDINGS, SessionRow, fold_session
 from core.domain.steps import Outline, fold
-from tests.core.domain.facts import journals
+from tests.core.domain.facts import journals, used
 
 STATES = {"waiting", "paused", "running", "interrupted", *ENDINGS.values()}
 
@@ -42,8 +42,7 @@ def lines(entries: list[Entry]) -> Iterator[tuple[Entry, SessionRow, Outline]]:
 def test_every_prefix_has_a_line_whose_totals_add_up(entries: list[Entry]) -> None:
     tokens = moved = 0
     for entry, row, outline in lines(entries):
-        if isinstance(entry.event, Replied):
-            tokens += entry.event.usage.input + entry.event.usage.output
+        tokens += used(entry.event)
         assert row.status in STATES
         assert (row.seq, row.rows, row.tokens) == (entry.seq, outline.rows, tokens)
         moved = moved if isinstance(entry.event, Filing) else entry.at

@@ -46,7 +46,7 @@ async def _act_first(run: Work, call: Call) -> None:
         await run.ask(question(parameters, question_id(run.session, call.id)), call.id)
         return
     tool = TOOLS[call.tool]
-    events, blobs = await act(tool, call.id, parameters, run.workspace, run.seen)
+    events, blobs = await act(tool, call.id, parameters, run.place, run.seen)
     await run.record(CallStarted(call.id, tool.name, tool.kind, tool.object(parameters)), *events, blobs=blobs)
 
 

@@ -35,7 +35,7 @@ from tests.core.engine.scenes import Scene, bounded, calling, opened, played
 from tests.core.store.made import dump, write
 
 ASK = calling("ask_user", question="Which?", options=[{"label": "A"}, {"label": "B"}])
-FROM_OUTSIDE = {"session_opened", "person_spoke", "run_started", "question_answered"}
+FROM_OUTSIDE = {"session_opened", "person_spoke", "run_started", "sandbox_proven", "question_answered"}
 
 
 async def at_once(entry: Entry) -> None:

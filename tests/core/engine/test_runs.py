@@ -20,6 +20,7 @@ from core.domain.events import (
     RunInterrupted,
     RunResumed,
     RunStarted,
+    SandboxProven,
     SessionOpened,
     Text,
     ToolReturned,
@@ -42,7 +43,7 @@ def test_a_run_is_its_journal(tmp_path: Path) -> None:
             session = await scene.run(played(calling("run", command="echo hi"), {"text": "Done: {{result}}"}))
             events = await scene.events(session)
             assert [type(event) for event in events] == [
-                SessionOpened, PersonSpoke, RunStarted, RequestSent, Replied, CallStarted, ToolReturned,
+                SessionOpened, PersonSpoke, RunStarted, RequestSent, Replied, SandboxProven, CallStarted, ToolReturned,
                 RequestSent, Replied, RunEnded,
             ]  # fmt: skip
             assert isinstance(events[-2], Replied) and events[-2].text.head == "Done: hi\n"

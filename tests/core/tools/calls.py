@@ -2,14 +2,17 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from core.domain.problems import Problem
 from core.tools.catalogue import TOOLS, read_arguments
+from core.tools.place import Hear, Place, open_place
 from core.tools.seen import digest
-from core.tools.tool import Result
+from core.tools.tool import Result, Tool
+from core.workspace.sandbox import Sandbox
 
 
 def call(workspace: Path, name: str, seen: Mapping[str, str] | None = None, **arguments: Any) -> Result:
@@ -18,15 +21,25 @@ def call(workspace: Path, name: str, seen: Mapping[str, str] | None = None, **ar
         tool, parameters = TOOLS[name], read_arguments(name, json.dumps(arguments))
         if tool.knowing:
             parameters = tool.knowing(parameters, seen or {})
-        return asyncio.run(_run(tool.run, parameters, workspace))
+        return asyncio.run(use(tool, parameters, workspace))
     except Problem as problem:
         return Result(str(problem), failed=True)
 
 
-async def _run(run: Any, parameters: Any, workspace: Path) -> Result:
-    result = await run(parameters, workspace)
-    assert isinstance(result, Result)
-    return result
+@asynccontextmanager
+async def placed(folder: Path, sandbox: Sandbox | None = None, hear: Hear | None = None) -> AsyncIterator[Place]:
+    """A place as a run has one."""
+    place = open_place(folder, folder.parent, hear, (lambda: sandbox) if sandbox else None)
+    try:
+        yield place
+    finally:
+        await place.close()
+
+
+async def use(tool: Tool, parameters: Any, folder: Path, sandbox: Sandbox | None = None) -> Result:
+    """What a tool makes of parameters that were read."""
+    async with placed(folder, sandbox) as place:
+        return await tool.run(parameters, place)
 
 
 def seen(workspace: Path, *names: str) -> dict[str, str]:

@@ -9,8 +9,9 @@ import pytest
 
 import core.tools.fetch as fetch_module
 from core.domain.problems import Problem
-from core.tools.fetch import Fetch, as_text, fetch, read_url, run
+from core.tools.fetch import FETCH, Fetch, as_text, fetch, read_url
 from core.tools.tool import Result
+from tests.core.tools.calls import use
 
 HTML = b"Content-Type: text/html; charset=utf-8\r\n\r\n"
 
@@ -125,9 +126,9 @@ def test_what_is_no_address(url: str) -> None:
      "[::ffff:127.0.0.1]", "169.254.169.254", "10.0.0.1", "192.168.1.1",
      "[64:ff9b::7f00:1]", "a.localhost", "printer.local"],
 )  # fmt: skip
-def test_nothing_is_fetched_from_here_or_next_door(host: str) -> None:
+def test_nothing_is_fetched_from_here_or_next_door(host: str, tmp_path: Path) -> None:
     with pytest.raises(Problem):
-        asyncio.run(run(Fetch(f"http://{host}/"), Path()))
+        asyncio.run(use(FETCH, Fetch(f"http://{host}/"), tmp_path))
 
 
 def test_no_page_is_slow_to_read() -> None:

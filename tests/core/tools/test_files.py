@@ -10,18 +10,24 @@ from typing import Any
 
 import pytest
 
-from core.domain.events import FileChanged, ToolReturned
+from core.domain.events import FileChanged, RunEvent, ToolReturned
 from core.domain.problems import Problem
 from core.engine.acts import act, lines_changed
+from core.tools.place import Place
 from core.tools.read import READ, Read
 from core.tools.tool import Result, Tool
 from core.tools.write import WRITE, Write
 from core.workspace.broker import READ_LIMIT
 from core.workspace.paths import workspace
+from tests.core.tools.calls import placed
 
 
 def acted(tool: Tool, parameters: Any, folder: Path) -> tuple[ToolReturned, list[FileChanged], dict[str, bytes]]:
-    events, blobs = asyncio.run(act(tool, "c1", parameters, folder, {}))
+    async def once() -> tuple[list[RunEvent], dict[str, bytes]]:
+        async with placed(folder) as place:
+            return await act(tool, "c1", parameters, place, {})
+
+    events, blobs = asyncio.run(once())
     last = events[-1]
     assert isinstance(last, ToolReturned)
     return last, [event for event in events if isinstance(event, FileChanged)], blobs
@@ -116,7 +122,7 @@ def test_writes_at_once_keep_the_umask(tmp_path: Path) -> None:
 
 
 def test_a_bug_in_a_tool_is_told_to_the_model(tmp_path: Path) -> None:
-    async def broken(parameters: Any, folder: Path) -> Result:
+    async def broken(parameters: Any, place: Place) -> Result:
         raise ZeroDivisionError("by nothing")
 
     tool = Tool("broken", "", Read, "tool", "nothing", str, broken)

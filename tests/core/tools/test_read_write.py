@@ -10,6 +10,7 @@ from core.domain.problems import Problem
 from core.tools.read import READ, Read
 from core.tools.tool import Change, Result, Tool
 from core.tools.write import WRITE, Write
+from tests.core.tools import calls
 from tests.core.workspace.ground import Ground, lay, odd_spellings, set_traps
 
 
@@ -19,11 +20,7 @@ def ground(tmp_path: Path) -> Ground:
 
 
 def use(tool: Tool, parameters: object, folder: Path) -> Result:
-    async def once() -> Result:
-        return await tool.run(parameters, folder)
-
-    with asyncio.Runner() as runner:
-        return runner.run(once())
+    return asyncio.run(calls.use(tool, parameters, folder))
 
 
 def test_a_write_is_recorded_and_read(ground: Ground) -> None:

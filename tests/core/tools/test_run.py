@@ -1,17 +1,22 @@
 """The run tool: walls, exit codes, words for the model, and changes for the record."""
 
 import asyncio
+import contextlib
+import shlex
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from core.tools.run import RUN, Run, run_in
+from core.domain.problems import Problem
+from core.tools.place import UNSAID, Place, Word, open_place
+from core.tools.run import Run, run
 from core.tools.tool import Change, Result
-from core.workspace.sandbox import Sandbox
-from core.workspace.scan import Scan
-from tests.core.workspace.commands import Ear, walls
+from core.workspace.sandbox import Sandbox, choose
+from core.workspace.toolchains import python
+from tests.core.workspace.commands import walls
 from tests.core.workspace.ground import Ground, lay
 
 
@@ -26,44 +31,97 @@ def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
         yield made
 
 
-def use(sandbox: Sandbox, scan: Scan, command: str, timeout_s: float = 20, ear: Ear | None = None) -> Result:
+class Bench:
+    """A place that lasts for some commands."""
+
+    def __init__(self, runner: asyncio.Runner, place: Place, heard: list[tuple[str, bytes]]) -> None:
+        self._runner, self.place, self.heard = runner, place, heard
+
+    def use(self, command: str, timeout_s: float = 20, word: Word = UNSAID) -> Result:
+        return self._runner.run(run(Run(command, timeout_s), self.place.acting("c1", word)))
+
+
+@contextlib.contextmanager
+def bench(sandbox: Sandbox, folder: Path) -> Iterator[Bench]:
+    heard: list[tuple[str, bytes]] = []
+    place = open_place(folder, folder.parent, lambda call, piece: heard.append((call, piece)), lambda: sandbox)
     with asyncio.Runner() as runner:
-        return runner.run(run_in(sandbox, scan, Run(command, timeout_s), hear=ear))
+        try:
+            yield Bench(runner, place, heard)
+        finally:
+            runner.run(place.close())
 
 
 def test_changes_are_recorded(sandbox: Sandbox, ground: Ground) -> None:
-    scan, ear = Scan(ground.folder), Ear()
-    done = use(sandbox, scan, "sed -i s/inside/INSIDE/ real/file; echo made > new; echo said", ear=ear)
-    assert (done.output, done.failed, done.exit_code) == ("said\n", False, 0) and ear.heard == b"said\n"
-    assert done.changes == (Change("new", None, b"made\n"), Change("real/file", b"inside", b"INSIDE"))
-    assert use(sandbox, scan, "rm -r real new; exit 3").changes == (
-        Change("new", b"made\n", None),
-        Change("real/file", b"INSIDE", None),
-    )
+    with bench(sandbox, ground.folder) as made:
+        done = made.use("sed -i s/inside/INSIDE/ real/file; echo made > new; echo said")
+        assert (done.output, done.failed, done.exit_code) == ("said\n", False, 0) and made.heard == [("c1", b"said\n")]
+        assert done.changes == (Change("new", None, b"made\n"), Change("real/file", b"inside", b"INSIDE"))
+        assert made.use("rm -r real new; exit 3").changes == (
+            Change("new", b"made\n", None),
+            Change("real/file", b"INSIDE", None),
+        )
 
 
 def test_failures_say_why(sandbox: Sandbox, ground: Ground) -> None:
-    scan = Scan(ground.folder)
-    assert use(sandbox, scan, "exit 3").exit_code == 3
-    late = use(sandbox, scan, "echo before > half; sleep 60", 0.3)
-    assert late.failed and "stopped after 0.3 s" in late.output and late.changes == (Change("half", None, b"before\n"),)
-    (ground.folder / "big").write_bytes(b"x" * (2 << 20))
-    assert "cannot be taken back: big" in use(sandbox, scan, "rm big").output
-    assert "protected: .envrc" in use(sandbox, scan, "echo x > .envrc").output
+    with bench(sandbox, ground.folder) as made:
+        assert made.use("exit 3").exit_code == 3
+        late = made.use("echo before > half; sleep 60", 0.3)
+        assert late.failed and "stopped after 0.3 s" in late.output
+        assert late.changes == (Change("half", None, b"before\n"),)
+        (ground.folder / "big").write_bytes(b"x" * (2 << 20))
+        assert "cannot be taken back: big" in made.use("rm big").output
+        assert "protected: .envrc" in made.use("echo x > .envrc").output
 
 
 def test_protected_files_found_on_the_way(ground: Ground) -> None:
     subprocess.run(["git", "init", "-q", ground.folder / "deep/er"], check=True)
     (ground.folder / "deep/.env").write_text("KEY=canary")
-    with walls("bubblewrap") as sandbox:
-        done = use(sandbox, Scan(ground.folder), "cat deep/.env; echo x > deep/er/.git/hooks/pre-commit")
-    assert done.failed and "canary" not in done.output and "read-only here" in done.output and done.changes == ()
+    command = "cat deep/.env; echo x > deep/er/.git/hooks/pre-commit"
+    with walls("bubblewrap") as sandbox, bench(sandbox, ground.folder) as made:
+        done = made.use(command)
+        assert done.failed and "canary" not in done.output and "read-only here" in done.output and done.changes == ()
+        allowed = made.use(command, word=Word(protected=True, secrets=True))
+        assert not allowed.failed and "KEY=canary" in allowed.output
+        assert [change.path for change in allowed.changes] == ["deep/er/.git/hooks/pre-commit"]
 
 
-def test_as_the_engine_calls_it(ground: Ground) -> None:
-    async def once() -> Result:
-        return await RUN.run(Run("cat real/file ../outside/canary"), ground.folder)
+def test_words_are_run_without_a_shell(sandbox: Sandbox, ground: Ground) -> None:
+    said = ("printf", "%s|", "$HOME", "a b", "`id`", "; exit 9", "-x", "")
+    with bench(sandbox, ground.folder) as made:
+        assert made.use("not this", word=Word(argv=said)).output == "$HOME|a b|`id`|; exit 9|-x||"
+        assert made.use("echo x", word=Word(argv=("no-such-program",))).exit_code == 127
 
-    with walls("bubblewrap"), asyncio.Runner() as runner:
-        done = runner.run(once())
-    assert "inside" in done.output and "canary-" not in done.output and done.failed
+
+def test_without_walls_a_person_says_so(ground: Ground) -> None:
+    with contextlib.closing(choose(ladder=[])) as none, bench(none, ground.folder) as made:
+        with pytest.raises(Problem, match="Commands are off"):
+            made.use("echo x > y")
+        assert made.use("echo said", word=Word(unconfined=True)).output == "said\n"
+        assert made.place.level == "none" and not (ground.folder / "y").exists()
+
+
+def test_hosts_that_a_person_allowed(ground: Ground) -> None:
+    """What knocks at a closed door is named; a second rung cannot open one, and says so."""
+
+    with walls("bubblewrap") as sandbox, bench(sandbox, ground.folder) as made:
+        assert "PROXY" not in made.use("env").output
+        made.place.out.allow("example.org")
+        asked = f"{shlex.quote(python())} -c 'import urllib.request as u; u.urlopen(\"http://example.com/\")'"
+        assert "wanted to reach what is not allowed in this run: example.com:80" in made.use(asked).output
+    with walls("landlock") as sandbox, bench(sandbox, ground.folder) as made:
+        made.place.out.allow("example.org")
+        with pytest.raises(Problem, match="No host can be allowed"):
+            made.use("true")
+
+
+def test_nothing_is_proven_before_a_command_runs(ground: Ground) -> None:
+    def fail() -> Sandbox:
+        raise AssertionError("not yet")
+
+    began = time.perf_counter()
+    place = open_place(ground.folder, ground.outside, choose=fail)
+    assert time.perf_counter() - began < 0.1 and place.broker.read("real/file") == b"inside"
+    asyncio.run(place.close())
+    with pytest.raises(Problem, match="cannot be opened"):
+        open_place(ground.folder / "none", ground.outside)

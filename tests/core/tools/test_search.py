@@ -11,7 +11,8 @@ import pytest
 import core.tools.search as search_module
 from core.domain.problems import Problem
 from core.tools.search import Search, search
-from tests.core.tools.calls import call, put
+from core.tools.tool import Result
+from tests.core.tools.calls import call, placed, put
 
 RIPGREP = shutil.which("rg")
 needs_ripgrep = pytest.mark.skipif(RIPGREP is None, reason="ripgrep is not installed here")
@@ -19,7 +20,11 @@ ENGINES = [pytest.param(None, id="ours"), pytest.param(RIPGREP, id="ripgrep", ma
 
 
 def look(folder: Path, pattern: str, engine: str | None, path: str = ".", glob: str = "") -> list[str]:
-    return asyncio.run(search(Search(pattern, path, glob), folder, engine)).output.splitlines()
+    async def once() -> Result:
+        async with placed(folder) as place:
+            return await search(Search(pattern, path, glob), place, engine)
+
+    return asyncio.run(once()).output.splitlines()
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -81,7 +81,7 @@ def test_a_weak_profile_switches_commands_off(
 
 def test_a_weak_second_rung_is_noticed_too() -> None:
     with walls("landlock"), contextlib.closing(choose(ladder=[lambda: Landlock(weaken=lambda _: ["/"])])) as made:
-        assert made.proof and "read_outside" in made.proof.open and made.off
+        assert made.proof and "read_outside" in made.proof.open and made.off(Permit())
 
 
 def test_a_broken_rung_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ground: Ground) -> None:

@@ -1,0 +1,32 @@
+"""The words of rows that are no act of the agent: limits, modes, walls, what the folder said of itself."""
+
+from core.domain.consent import MODE_WORDS
+from core.domain.events import Guide, LimitMet, LimitRaised, ModelChosen, ModeSet, Nudged, SandboxProven
+
+
+def of_guide(guide: Guide) -> str:
+    """What the folder said of itself, and how much of it was told."""
+    if guide.trouble:
+        return f"{guide.name}: {guide.trouble}"
+    return guide.name if guide.told >= guide.size else f"{guide.name}: the first {guide.told:,} of {guide.size:,} signs"
+
+
+def notice(event: LimitMet | LimitRaised | Nudged | ModeSet | ModelChosen | SandboxProven) -> str:
+    """What Journeyman noted of the run itself."""
+    match event:
+        case LimitMet(limit=limit, used=used, allowed=allowed):
+            return f"{used:g} of {allowed:g} {limit}"
+        case LimitRaised(limit=limit, allowed=allowed):
+            return f"{limit}: up to {allowed:g}"
+        case Nudged(why=why):
+            return why
+        case SandboxProven(open=found) if found:
+            return f"commands are off: the test of the sandbox got out ({', '.join(found)})"
+        case SandboxProven(sandbox=name, level="none"):
+            return "this machine offers no sandbox: a command runs only when you allow it"
+        case SandboxProven(sandbox=name):
+            return f"commands are confined by {name} only: protected files of the folder are open to them"
+        case ModelChosen(model=model, effort=effort):
+            return f"the model is {model}" + (f", effort {effort}" if effort else "")
+        case ModeSet(mode=mode):
+            return f"Mode: {MODE_WORDS[mode]}"

@@ -1,0 +1,89 @@
+"""How much a session asks: the mode it is in, and the choice of another, each with one plain line."""
+
+from collections.abc import Callable
+from typing import Final
+
+from PySide6.QtCore import QCoreApplication, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QActionGroup
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+
+from core.domain.consent import MODES, Mode
+from ui.icons import icon
+from ui.theme import Look
+
+ICON: Final = 16
+
+
+class ModeButton(QToolButton):
+    chosen = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._mode = ""
+        self.setObjectName("composer.mode")
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self._menu = QMenu(self)
+        self._menu.setObjectName("composer.modes")
+        self._menu.setToolTipsVisible(True)
+        group = QActionGroup(self)
+        for mode in MODES:
+            name, line = mode_words(mode)
+            action = self._menu.addAction(f"{name}\t{line}")
+            action.setObjectName(f"composer.mode.{mode}")
+            action.setCheckable(True)
+            action.setData(mode)
+            action.triggered.connect(self._chooser(mode))
+            group.addAction(action)
+        self.clicked.connect(self.open_menu)
+        self.restyle(look)
+        self.show_mode("")
+
+    @property
+    def menu_of_modes(self) -> QMenu:
+        return self._menu
+
+    def show_mode(self, mode: str) -> None:
+        self._mode = mode
+        known = mode in MODES
+        self.setVisible(known)
+        if not known:
+            return
+        name, line = mode_words(mode)  # type: ignore[arg-type]  # one of MODES
+        self.setText(name)
+        self.setAccessibleName(self.tr("Mode: {}").format(name))
+        self.setToolTip(line)
+        for action in self._menu.actions():
+            action.setChecked(action.data() == mode)
+
+    def open_menu(self) -> None:
+        """Above the button: the composer stands at the foot of the window."""
+        high = self._menu.sizeHint().height()
+        self._menu.popup(self.mapToGlobal(QPoint(0, -high - 4)))
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.setFont(look.fonts.second)
+        self._menu.setFont(look.fonts.text)
+        side = look.size(ICON)
+        self.setIconSize(QSize(side, side))
+        self.setIcon(icon("shield", look.theme.second, side))
+
+    def _chooser(self, mode: Mode) -> Callable[[], None]:
+        return lambda: self.chosen.emit(mode)
+
+
+def mode_words(mode: Mode) -> tuple[str, str]:
+    """Its name, and what it means in one line."""
+    return {
+        "ask": (_tr("Ask everything"), _tr("also before it reads")),
+        "edits": (_tr("Ask before edits"), _tr("and before commands; it may read")),
+        "accept": (_tr("Accept edits"), _tr("changes files; asks before commands")),
+        "plan": (_tr("Plan only"), _tr("reads, changes nothing, runs nothing")),
+        "trust": (_tr("Trust this folder"), _tr("edits and confined commands go ahead")),
+    }[mode]
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("modes", text)
