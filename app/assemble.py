@@ -61,7 +61,17 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
 
         return open_place(work, folder, hear)
 
-    runs = Runs(journal, reader, drafts, report, catalogue, partial(briefed, home=folder), place)
+    runs = Runs(
+        journal,
+        reader,
+        drafts,
+        report,
+        catalogue,
+        partial(briefed, home=folder),
+        place,
+        tiers=lambda: settings.now.tiers,
+        compact_at=lambda: settings.now.compact_at,
+    )
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
     providers = Providers(catalogue, settings, os.environ)
     engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers)

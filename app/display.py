@@ -16,7 +16,7 @@ from ui.window_state import WindowState
 
 ICON = Path(__file__).resolve().parent.parent / "resources" / "journeyman.svg"
 
-THEMES = ("light", "dark")
+THEMES = ("light", "dark", "contrast")
 
 
 def application() -> QApplication:

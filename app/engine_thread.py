@@ -109,6 +109,7 @@ class EngineThread:
             if can_serve():
                 await owner.serve()
             self._ready.set_result(services.opened)
+            await services.engine.warm_up()
             await self._back_up(services.engine)
             await asyncio.wrap_future(self._leaving)
         finally:

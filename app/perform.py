@@ -11,7 +11,7 @@ from app.commands.table import COMMANDS
 from app.output import Output
 from app.owner import Perform
 from core.domain.problems import Problem
-from core.engine.runs import Doubt
+from core.engine.doubt import Doubt
 
 
 def performer(services: Services, home: Path) -> Perform:

@@ -3,14 +3,15 @@
 import asyncio
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QApplication
 
 from app.crash import CrashDoor
-from app.display import give_icon, theme_name
+from app.display import THEMES, give_icon, theme_name
 from app.engine_thread import EngineThread
 from app.heartbeat import Heartbeat
 from core.domain.problems import Problem, Trouble
@@ -52,7 +53,10 @@ class Program(QObject):
         self._reader: Reader | None = None
         self.wanted.connect(self._come_forward, Qt.ConnectionType.QueuedConnection)
         self.troubled.connect(self.window.tell, Qt.ConnectionType.QueuedConnection)
+        self._set: Callable[[str, Any], None] = lambda name, value: self._use(name, value)
         self.window.theme_wanted.connect(self._turn_theme)
+        self.window.setting_changed.connect(self._use)
+        app.styleHints().colorSchemeChanged.connect(lambda _: self._follow_system())
         self.window.scale_wanted.connect(self._scale)
         give_icon(app)
 
@@ -76,7 +80,8 @@ class Program(QObject):
         # What this thread imports is imported by now: it must never wait for what the other one imports.
         engine = self.engine
         engine.start()
-        wishes = Wishes(self.window, engine, self._start_demo)
+        wishes = Wishes(self.window, engine, self._start_demo, str(self._folder))
+        self._set = wishes.settings.change
         wishes.tasks.start(self._meet(engine), "meet the engine")
         try:
             await leaving.wait()
@@ -117,20 +122,42 @@ class Program(QObject):
         return await bridge.ask(start)
 
     def _turn_theme(self) -> None:
-        name = "light" if self._look.theme.dark else "dark"
-        self._state.keep_text("theme", name)
-        self._look = self._dressed(name)
-        self.window.restyle(self._look)
+        self._choose("theme", "light" if self._look.theme.dark else "dark")
 
     def _scale(self, direction: int) -> None:
         """One step larger or smaller; 0 is the usual size."""
         now = round(self._state.number("scale", 1.0) * 100)
         nearest = min(range(len(SCALES)), key=lambda place: abs(SCALES[place] - now))
-        wanted = SCALES[min(max(nearest + direction, 0), len(SCALES) - 1)] if direction else 100
-        self._state.keep_text("scale", str(wanted / 100))
-        self._fonts = load_fonts(wanted / 100)
-        self._look = self._dressed(self._look.theme.name)
+        step = min(max(nearest + direction, 0), len(SCALES) - 1)
+        self._choose("font_scale", SCALES[step] if direction else 100)
+
+    def _choose(self, name: str, value: object) -> None:
+        """Shown at once, and set: what cannot be written is told, and stays until the window is closed."""
+        self._use(name, value)
+        self._set(name, value)
+
+    def _use(self, name: str, value: object) -> None:
+        """What was set is seen. The state keeps a copy, for the first paint of the next start."""
+        if name == "theme":
+            self._state.keep_text("theme", str(value))
+        elif name == "font_scale" and isinstance(value, int):
+            self._state.keep_text("scale", str(value / 100))
+            self._fonts = load_fonts(value / 100)
+        else:
+            return
+        self._look = self._dressed(self._theme())
         self.window.restyle(self._look)
+
+    def _theme(self) -> str:
+        chosen = self._state.text("theme")
+        if chosen in THEMES:
+            return chosen
+        return "dark" if self._app.styleHints().colorScheme() == Qt.ColorScheme.Dark else "light"
+
+    def _follow_system(self) -> None:
+        if self._state.text("theme") not in THEMES and self._theme() != self._look.theme.name:
+            self._look = self._dressed(self._theme())
+            self.window.restyle(self._look)
 
     def _dressed(self, name: str) -> Look:
         theme = load_theme(name)

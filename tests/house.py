@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 TABLE_FILES = ("events.py", "tables.py", "catalogue.py", "schema.py", "commands.py", "looks.py", "panels.py")
 BAD_NAMES = re.compile(r"(Manager|Helper|Helpers|Util|Utils|Service|Controller)$")
-FOREIGN_NAMES = ("get_password",)  # what a library wants to be called
+FOREIGN_NAMES = ("get_password", "__get_pydantic_json_schema__")  # what a library wants to be called
 BAD_FILES = re.compile(r"(^|[/_])(manager|helper|helpers|util|utils|service|controller|misc|common)\.py$")
 SQL = re.compile(
     r"\s*(SELECT\s.*\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s.*\sSET|DELETE\s+FROM|PRAGMA\s|CREATE\s+\w)", re.S

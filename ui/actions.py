@@ -6,7 +6,8 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from ui.commands import COMMANDS, Command
+from core.domain.sessions import SessionRow
+from ui.commands import COMMANDS, SLASH, Command
 from ui.icons import icon_names
 from ui.palette.entries import Entry
 from ui.palette.panel import shown_keys
@@ -37,6 +38,11 @@ class Actions(QObject):
     def trigger(self, name: str) -> None:
         self.by_id[name].trigger()
 
+    def slash(self) -> dict[str, tuple[str, str]]:
+        """Word → id and what it does, for a message that begins with a slash."""
+        texts = {command.id: self.tr(command.text) for command in COMMANDS}
+        return {word: (name, texts[name]) for word, name in SLASH.items()}
+
     def entries(self) -> list[Entry]:
         """For the palette: what it cannot do now stays listed, quietly."""
         known = icon_names()
@@ -52,6 +58,18 @@ class Actions(QObject):
             for command in COMMANDS
             if command.when != HIDDEN and command.id != "palette.commands"
         ]
+
+
+def states(row: SessionRow | None, *, waiting: bool, undo: bool) -> set[str]:
+    """What is so of the window: the words that commands name in `when`."""
+    so = {
+        "waiting": waiting,
+        "going": row is not None and row.status in {"running", "waiting"},
+        "running": row is not None and row.status == "running",
+        "session": row is not None,
+        "undo": undo,
+    }
+    return {state for state, is_so in so.items() if is_so}
 
 
 def keys_of(command: Command) -> str:

@@ -23,6 +23,7 @@ RUN, GO, SESSION, VIEW, WINDOW = "Run", "Go to", "Session", "View", "Window"
 COMMANDS: Final = (
     Command("run.new", "New run", "Ctrl+N", "plus", "", RUN),
     Command("composer.focus", "Write a message", "Ctrl+L", "message-square", "session", RUN),
+    Command("composer.attach", "Attach files", "Ctrl+Shift+A", "paperclip", "session", RUN),
     Command("run.pause", "Pause after this round", "Ctrl+Shift+P", "circle-pause", "running", RUN),
     Command("run.stop", "Stop the run", "Ctrl+.", "square", "going", RUN),
     Command("palette.commands", "Commands", "Ctrl+K", "search", "", GO),
@@ -44,6 +45,21 @@ COMMANDS: Final = (
     Command("window.smaller", "Smaller letters", "Ctrl+-", "", "", VIEW),
     Command("window.usual", "Letters of the usual size", "Ctrl+0", "", "", VIEW),
     Command("window.full", "Full screen", "F11", "", "", VIEW),
+    Command("window.settings", "Settings", "Ctrl+,", "settings", "", WINDOW),
     Command("window.keys", "Keys", "?", "keyboard", "", WINDOW, "Ctrl+/"),
     Command("window.close", "Quit", "Ctrl+Q", "x", "", WINDOW),
 )
+
+# What can be typed after a slash at the start of a message.
+SLASH: Final = {
+    "stop": "run.stop",
+    "pause": "run.pause",
+    "new": "run.new",
+    "fork": "session.fork",
+    "rename": "session.rename",
+    "pin": "session.pin",
+    "archive": "session.archive",
+    "attach": "composer.attach",
+    "settings": "window.settings",
+    "keys": "window.keys",
+}

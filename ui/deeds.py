@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QWidget
 
 from core.domain.sessions import SessionRow
@@ -14,6 +14,7 @@ from ui.keys_dialog import KeysDialog
 from ui.palette.panel import KEEP_RECENT, Palette
 from ui.selection import Selection
 from ui.sessions.panel import SessionsPanel
+from ui.shell import Shell
 from ui.theme import Look
 from ui.window_state import WindowState
 
@@ -26,6 +27,7 @@ Acts = Mapping[str, Callable[[], object]]
 class Parts(NamedTuple):
     """What of the window commands about sessions work on."""
 
+    shell: Shell
     sessions: SessionsPanel
     selection: Selection
     row: Callable[[str], SessionRow]
@@ -57,8 +59,14 @@ class Deeds(QObject):
             "session.trash": lambda: self._file("trash"),
             "session.fork": lambda: self._file("fork"),
             "session.folder": lambda: self._file("folder"),
+            "window.full": self._turn_full,
+            "window.close": self._parts.shell.close,
             "window.keys": lambda: KeysDialog(self._look, self._window).open(),
         }
+
+    def _turn_full(self) -> None:
+        shell = self._parts.shell
+        shell.setWindowState(shell.windowState() ^ Qt.WindowState.WindowFullScreen)
 
     def open_commands(self) -> None:
         recent = self._state.text("recent").split()

@@ -43,7 +43,7 @@ class Filing:
 
     async def _file(self, word: str, sessions: Sequence[str], *, quiet: bool = False) -> None:
         if word == "trash":
-            self._window.leave_session(sessions)
+            self._leave(sessions)
         changed = await self._bridge.ask(partial(_filed, word, tuple(sessions)))
         if changed and not quiet:
 
@@ -51,6 +51,12 @@ class Filing:
                 self._tasks.start(self._file(OPPOSITE[word], changed, quiet=True), f"take back: {word}")
 
             self._window.toast.say(_said(word, len(changed)), undo)
+
+    def _leave(self, sessions: Sequence[str]) -> None:
+        """What is thrown away is not looked at any longer."""
+        selection = self._window.selection
+        if selection.session in sessions:
+            selection.choose_session(self._window.sessions.neighbour(selection.session))
 
     async def _fork(self, session: str) -> None:
         self._window.go_to(await self._bridge.ask(lambda engine: engine.history.fork(session)))

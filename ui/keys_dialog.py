@@ -32,7 +32,7 @@ class KeysDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         inside = QWidget()
         columns = QHBoxLayout(inside)
-        columns.setContentsMargins(24, 16, 24, 16)
+        columns.setContentsMargins(24, 16, 36, 16)
         columns.setSpacing(32)
         groups = list(dict.fromkeys(command.group for command in COMMANDS))
         titled = [(group, _lines(group)) for group in groups]
@@ -55,7 +55,7 @@ class KeysDialog(QDialog):
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(scroll, 1)
         whole.addLayout(foot)
-        self.setMinimumWidth(look.size(640))
+        self.resize(look.size(720), look.size(640))
 
     def _column(self, columns: QHBoxLayout) -> QVBoxLayout:
         made = QVBoxLayout()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
@@ -13,8 +13,6 @@ from core.domain.events import (
     ConsentGiven,
     QuestionAnswered,
     QuestionAsked,
-    Replied,
-    ReplyCut,
     RunEnded,
     RunStarted,
 )
@@ -24,6 +22,7 @@ from core.domain.steps import Step
 from core.engine.drafts import Draft
 from core.store.reader import Reader
 from core.store.told import Gone, Told
+from ui.actions import states
 from ui.ask.inbox import Inbox
 from ui.ask.place import Asked
 from ui.columns import Columns
@@ -55,6 +54,8 @@ class MainWindow(QWidget):
     scale_wanted = Signal(int)
     stop_wanted = Signal()
     pause_wanted = Signal()
+    settings_wanted = Signal()
+    setting_changed = Signal(str, object)
     waiting_changed = Signal()
 
     def __init__(
@@ -66,7 +67,6 @@ class MainWindow(QWidget):
         self.selection = selection
         self._reading = Reading()
         self._rows: dict[str, SessionRow] = {}
-        self._drafts: dict[str, str] = {}
         self._questions: list[tuple[str, Asked]] = []
         self._chosen = False
         self._recount = False
@@ -81,7 +81,7 @@ class MainWindow(QWidget):
         self.toast = Toast(look)
         self.setObjectName("window.content")
         self._lay_out()
-        parts = Parts(self.sessions, selection, lambda name: self.row(name))
+        parts = Parts(shell, self.sessions, selection, lambda name: self.row(name))
         self.deeds = Deeds(look, self, state, parts, self._acts())
         self.actions_by_id = self.deeds.actions.by_id
         self._connect()
@@ -125,11 +125,10 @@ class MainWindow(QWidget):
                     touched[fact.session.id] = fact.session
                     if fact.session.id == shown:
                         steps += fact.steps
+                    self.pane.live.settle(fact.session.id, fact.entry.event)
                     self._recount = self._recount or isinstance(fact.entry.event, ASKING)
-                    if isinstance(fact.entry.event, Replied | ReplyCut):  # its row takes the draft's place
-                        self._drafts.pop(fact.session.id, None)
                 case Draft():
-                    self._hear_draft(fact)
+                    self.pane.live.hear(fact)
                     drafts.add(fact.session)
                 case Gone():
                     self.drop_sessions(fact.sessions)
@@ -139,6 +138,7 @@ class MainWindow(QWidget):
             self._hear_sessions(touched, steps)
         if shown in drafts:
             self._show_draft()
+            self.pane.show_live()
 
     def tell(self, trouble: Trouble) -> None:
         self.notice.tell(trouble)
@@ -155,7 +155,7 @@ class MainWindow(QWidget):
         """These are gone for good."""
         for name in names:
             self._rows.pop(name, None)
-            self._state.keep_text(f"drafts/{name}", "")
+            self._state.keep_draft(name, "")
         self.sessions.drop_sessions(names)
         if self.selection.session in names:
             self.selection.choose_session("")
@@ -163,11 +163,6 @@ class MainWindow(QWidget):
     def row(self, session: str) -> SessionRow:
         """What is known of a session; an empty line of one that is not known."""
         return self._rows.get(session, SessionRow(session))
-
-    def leave_session(self, names: Sequence[str]) -> None:
-        """What was thrown away is not looked at any longer."""
-        if self.selection.session in names:
-            self.selection.choose_session(self.sessions.neighbour(self.selection.session))
 
     def go_to(self, session: str) -> None:
         """Show a session."""
@@ -186,8 +181,8 @@ class MainWindow(QWidget):
         """What could not be sent stands in the composer again."""
         if self.selection.session == session and not self.view.composer.draft():
             self.view.composer.set_session(session, words)
-        elif not self._state.text(f"drafts/{session}"):
-            self._state.keep_text(f"drafts/{session}", words)
+        elif not self._state.draft(session):
+            self._state.keep_draft(session, words)
 
     def _hear_sessions(self, touched: dict[str, SessionRow], steps: list[Step]) -> None:
         asked_before = {asked.id for _, asked in self._questions}
@@ -209,14 +204,8 @@ class MainWindow(QWidget):
         self._update_pane(steps)
         self._enable_commands()
 
-    def _hear_draft(self, draft: Draft) -> None:
-        if draft.ended:
-            self._drafts.pop(draft.session, None)
-        elif draft.text:
-            self._drafts[draft.session] = self._drafts.get(draft.session, "") + draft.text
-
     def _show_draft(self) -> None:
-        text = self._drafts.get(self.selection.session)
+        text = self.pane.live.reply(self.selection.session)
         if text:
             self.view.page.draft(text)
         else:
@@ -245,7 +234,7 @@ class MainWindow(QWidget):
             self._enable_commands()
             return
         view = self.view
-        view.composer.set_session(row.id, self._state.text(f"drafts/{row.id}"))
+        view.composer.set_session(row.id, self._state.draft(row.id))
         view.show_session(row)
         self._show_questions()
         self._show_draft()
@@ -311,11 +300,11 @@ class MainWindow(QWidget):
         self.view.composer.focus_input()
 
     def _acts(self) -> dict[str, Callable[[], object]]:
-        shell, full = self._shell, Qt.WindowState.WindowFullScreen
         return {
             "run.new": self.new_run,
             "run.stop": self.stop_wanted.emit,
             "run.pause": self.pause_wanted.emit,
+            "composer.attach": self.view.composer.choose_files,
             "composer.focus": self._focus_composer,
             "question.next": self.next_question,
             "toast.undo": self.toast.undo,
@@ -325,20 +314,12 @@ class MainWindow(QWidget):
             "window.larger": lambda: self.scale_wanted.emit(1),
             "window.smaller": lambda: self.scale_wanted.emit(-1),
             "window.usual": lambda: self.scale_wanted.emit(0),
-            "window.full": lambda: shell.setWindowState(shell.windowState() ^ full),
-            "window.close": shell.close,
+            "window.settings": self.settings_wanted.emit,
         }
 
     def _enable_commands(self) -> None:
         row = self._rows.get(self.selection.session)
-        states = {
-            "waiting": bool(self._questions),
-            "going": row is not None and row.status in {"running", "waiting"},
-            "running": row is not None and row.status == "running",
-            "session": row is not None,
-            "undo": self.toast.isVisible(),
-        }
-        self.deeds.actions.enable({state for state, is_so in states.items() if is_so})
+        self.deeds.actions.enable(states(row, waiting=bool(self._questions), undo=self.toast.isVisible()))
 
     # Places
 
@@ -367,7 +348,10 @@ class MainWindow(QWidget):
     def _connect(self) -> None:
         self.view.page.step_chosen.connect(self._show_step)
         self.view.page.stop.connect(self.stop_wanted)
-        self.view.composer.draft_changed.connect(lambda name, text: self._state.keep_text(f"drafts/{name}", text))
+        self.view.composer.draft_changed.connect(self._state.keep_draft)
+        self.view.composer.commanded.connect(self.deeds.actions.trigger)
+        self.view.composer.set_commands(self.deeds.actions.slash())
+        self.view.composer.attached.refused.connect(lambda what, why: self.tell(Trouble(what, why)))
         self.pane.folded.connect(lambda: self._want_pane(False))
         self.selection.session_changed.connect(self._show_selected)
         self.sessions.chosen.connect(self.go_to)

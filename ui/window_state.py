@@ -35,3 +35,12 @@ class WindowState:
     def flush(self) -> None:
         """To the disk now: an accident may follow."""
         self._file.sync()
+
+    def draft(self, session: str) -> str:
+        """Words for a session that were not sent."""
+        return self.text(f"drafts/{session}")
+
+    def keep_draft(self, session: str, text: str) -> None:
+        """On the disk at once: whatever ends the program, the words are there again."""
+        self.keep_text(f"drafts/{session}", text)
+        self.flush()

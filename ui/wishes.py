@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from PySide6.QtCore import QObject
 
@@ -16,6 +18,7 @@ from ui.bridge import Bridge
 from ui.filing import Filing
 from ui.link_dialog import LinkDialog
 from ui.sessions.rows import Hit
+from ui.settings_door import SettingsDoor
 from ui.tasks import Tasks
 from ui.window import MainWindow
 
@@ -23,16 +26,20 @@ if TYPE_CHECKING:
     from core.engine.engine import Engine
     from core.engine.runs import Settle
 
+NAMEABLE: Final = 20_000
+
 StartDemo = Callable[[Bridge], Awaitable[str]]
 
 
 class Wishes(QObject):
     """Connected when the window's loop runs; what is wished while the engine starts is done when it is ready."""
 
-    def __init__(self, window: MainWindow, bridge: Bridge, start_demo: StartDemo) -> None:
+    def __init__(self, window: MainWindow, bridge: Bridge, start_demo: StartDemo, folder: str) -> None:
         super().__init__(window)
         self._window, self._bridge, self._start_demo = window, bridge, start_demo
         self.tasks = Tasks(window.tell, self)
+        self.settings = SettingsDoor(window, bridge, self.tasks, folder)
+        window.settings_wanted.connect(lambda: self.settings.open())
         window.start.demo_wanted.connect(self.start_demo)
         window.sessions.searched.connect(self.search)
         window.stop_wanted.connect(self.stop)
@@ -42,6 +49,8 @@ class Wishes(QObject):
         window.sessions.renamed.connect(self.rename)
         window.sessions.filed.connect(self.file)
         window.view.composer.said.connect(self.say)
+        window.view.composer.said_now.connect(lambda text: self.say(text, now=True))
+        window.view.composer.files_wanted.connect(self.list_files)
         window.view.answered.connect(self.answer)
         window.view.asking.allowed.connect(self.allow)
         window.view.asking.denied.connect(self.deny)
@@ -56,17 +65,29 @@ class Wishes(QObject):
 
         self.tasks.start(begin(), "start the demo")
 
-    def say(self, text: str) -> None:
-        session = self._window.selection.session
+    def say(self, text: str, *, now: bool = False) -> None:
+        session, attached = self._window.selection.session, self._window.view.composer.attached
+        taken = attached.take()
+        files = [(file.name, file.media_type, file.body) for file in taken]
 
         async def send() -> None:
             try:
-                await self._bridge.ask(lambda engine: engine.say(session, text))
+                await self._bridge.ask(lambda engine: engine.say(session, text, now=now, files=files))
             except Problem:
                 self._window.give_back(session, text)
+                attached.put_back(taken)
                 raise
 
         self.tasks.start(send(), "say")
+
+    def list_files(self) -> None:
+        """The files a message may name; looked for beside everything else."""
+        folder = self._window.row(self._window.selection.session).folder
+
+        async def look() -> None:
+            self._window.view.composer.completion.set_files(await self._bridge.ask(partial(_files, folder)))
+
+        self.tasks.start(look(), "list files")
 
     def stop(self) -> None:
         session = self._window.selection.session
@@ -159,3 +180,13 @@ def held_now(folder: str, path: str) -> str:
             return broker.read(path).decode("utf-8", "replace")
     except Problem:
         return ""
+
+
+async def _files(folder: str, _engine: "Engine") -> list[str]:
+    """In the engine's thread, which has these parts already; the walk itself in one of its own."""
+    from core.tools.walk import Walk
+
+    def walk() -> list[str]:
+        return ["/".join(path) for path in islice(Walk(Path(folder)).files(), NAMEABLE)]
+
+    return await asyncio.to_thread(walk)

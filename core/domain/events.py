@@ -256,6 +256,17 @@ class ToolReturned:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandEnded:
+    """A command that ran in the background has ended. `why` says what ended it, where it did not end by itself."""
+
+    call_id: str
+    command: str
+    output: Text = Text()
+    exit_code: int | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Delegated:
     """A call gave work to a sub-agent, whose session is `child`. Durable before that session is."""
 
@@ -487,6 +498,7 @@ RunEvent = (
     | CallRefused
     | FileChanged
     | ToolReturned
+    | CommandEnded
     | Delegated
     | DelegateEnded
     | QuestionAsked

@@ -11,6 +11,7 @@ from core.domain.events import (
     CallAllowed,
     CallRefused,
     CallStarted,
+    CommandEnded,
     ConsentAsked,
     ConsentGiven,
     ContextCompacted,
@@ -70,6 +71,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "find": ("Looking for", "Looked for"),
         "search": ("Searching", "Searched"),
         "command": ("Running", "Ran"),
+        "check": ("Looking after", "Looked after"),
         "fetch": ("Fetching", "Fetched"),
         "todo": ("Planning", "Planned"),
         "decision": ("Deciding", "Decided"),
@@ -124,6 +126,10 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             _delegate(entry.event, changed)
         case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted():
             _call(entry.event, changed)
+        case CommandEnded(command=command, exit_code=code, why=why):
+            status = "stopped" if why else "failed" if code else "done"
+            marks = {"background": 1} | ({} if code is None or why else {"exit": code})
+            changed.add("command", status, object=line(command), numbered=True, marks=marks)
         case QuestionAsked(question=question):
             changed.open("question", key=question.id, object=line(question.text), status="waiting", numbered=True)
         case QuestionAnswered(question_id=question_id, answer=answer):

@@ -23,6 +23,7 @@ async def act(
         result = Result(str(problem), failed=True)
     except Exception as error:  # the model may see it and try another way
         result = Result(f"{type(error).__name__}: {error}", failed=True)
+    place.commands.note((change.path, change.after) for change in result.changes)
     known = seen_after(seen, result)  # it also forgets what was deleted
     seen.clear()
     seen.update(known)

@@ -8,6 +8,7 @@ from core.domain.events import (
     Call,
     CallRefused,
     CallStarted,
+    ContextCompacted,
     Delegated,
     DelegateEnded,
     Entry,
@@ -33,10 +34,16 @@ from core.domain.events import (
 )
 from core.domain.filing import Filing
 from core.domain.messages import Message
+from core.domain.problems import Problem
 from core.domain.question import Answer, Question, spoken
+from core.engine.compaction import NOTES, PERSON, REPLIES, compacted
 from core.engine.limits import FIELDS
 from core.engine.repeats import Repeats
+from core.engine.weights import Weights
+from core.models.tokens import learned
+from core.timeline.ledger import RESULTS
 
+TOO_LONG = "its server found it too long"
 NOT_RUN = Text("[This call was not run: the run ended before it.]")
 
 
@@ -55,7 +62,13 @@ class Conversation:
         seq: the last entry that was heard; none is heard twice.
         rounds: replies of this run; `turn` also counts the requests that failed.
         done: the last reply asked for nothing.
-        start: how the run was started.
+        start: how the run was started; `task` are the entries with the words it began with.
+        stumbled: a call of the last reply failed.
+        dropped: calls whose results are no longer sent whole, with the entries that hold them.
+        compactions: how many there were; `first_dropped` and `last_dropped` are the entries a summary stands for.
+        ratios: real tokens to estimated ones, by model; `sent` is what the last request was, estimated.
+        ceiling: a request of so many tokens was too long for the server; 0 where none was.
+        weights: what the messages weigh. No fact, and counted only when somebody asks.
         children: the sessions of sub-agents, by the calls that began them.
     """
 
@@ -79,6 +92,16 @@ class Conversation:
     start: RunStarted | None = None
     children: dict[str, str] = field(default_factory=dict)
     run: int = 0
+    task: tuple[int, ...] = ()
+    stumbled: bool = False
+    dropped: dict[str, int] = field(default_factory=dict)
+    compactions: int = 0
+    first_dropped: int = 0
+    last_dropped: int = 0
+    ratios: dict[str, float] = field(default_factory=dict)
+    sent: tuple[str, float] = ("", 0.0)
+    ceiling: int = 0
+    weights: Weights = field(default_factory=Weights, compare=False)
 
     def hear(self, entry: Entry) -> None:
         """Bring the conversation up to `entry`."""
@@ -92,20 +115,16 @@ class Conversation:
         match entry.event:
             case RunStarted() | ModelChosen():
                 self._begin(entry.event)
-            case PersonSpoke(text=text, attachments=attachments):
-                self.waiting.append(Message("user", text, attachments=attachments))
-            case RequestSent():
+            case PersonSpoke() | Nudged() | FilesRewound():
+                self._wait(entry.event)
+            case RequestSent(role="", model=model, tokens=tokens):
                 self.messages += self.waiting
                 self.waiting.clear()
-            case Replied(text=text, calls=calls, reasoning=reasoning, carry=carry):
-                self.messages.append(Message("assistant", text, calls, reasoning=reasoning, carry=carry))
-                self.pending = {call.id: call for call in calls}
-                for call in calls:
-                    self.repeats.call(call.id, call.tool, call.arguments.head)
-                self.rounds += 1
-                self.total_rounds += 1
-                self.turn += 1
-                self.done = not calls
+                self.sent = model, sum(tokens.values()) / self.ratio(model)
+            case ContextCompacted():
+                self._compact(entry.event)
+            case Replied():
+                self._reply(entry.event)
             case Retried():
                 self.turn += 1
             case CallStarted(call_id=name, object=what):
@@ -129,10 +148,6 @@ class Conversation:
                 self._settle(name, Text(spoken(answer)))
             case LimitMet() | LimitRaised():
                 self._limit(entry.event)
-            case Nudged(text=text):
-                self.waiting.append(Message("user", text))
-            case FilesRewound(files=files) if files:
-                self.waiting.append(Message("user", Text(put_back_note(files))))
             case RunEnded():
                 for name in tuple(self.pending):
                     self._settle(name, NOT_RUN, failed=True)
@@ -144,11 +159,62 @@ class Conversation:
         """The calls that started and did not return: id → what a person sees of them."""
         return {call: self.started[call] for call in self.pending if call in self.started}
 
+    def ratio(self, model: str) -> float:
+        """Real tokens of a model to estimated ones, as far as its server has told."""
+        return self.ratios.get(model, 1.0)
+
+    def _learn(self, counted: int) -> None:
+        model, estimated = self.sent
+        if counted and estimated:
+            self.ratios[model] = learned(self.ratio(model), round(estimated), counted)
+
+    def _reply(self, reply: Replied) -> None:
+        text, calls, reasoning, carry = reply.text, reply.calls, reply.reasoning, reply.carry
+        self.messages.append(Message("assistant", text, calls, "", False, reasoning, carry, (), self.seq, REPLIES))
+        self._learn(reply.usage.input)
+        self.stumbled = False
+        self.pending = {call.id: call for call in calls}
+        for call in calls:
+            self.repeats.call(call.id, call.tool, call.arguments.head)
+        self.rounds += 1
+        self.total_rounds += 1
+        self.turn += 1
+        self.done = not calls
+
+    def _wait(self, event: PersonSpoke | Nudged | FilesRewound) -> None:
+        """Words for the model, which the next request carries."""
+        match event:
+            case PersonSpoke(text=text, attachments=attachments):
+                self.waiting.append(Message("user", text, attachments=attachments, seq=self.seq, kind=PERSON))
+            case Nudged(text=text):
+                self.waiting.append(Message("user", text, seq=self.seq, kind=NOTES))
+            case FilesRewound(files=files):
+                if files:
+                    self.waiting.append(Message("user", Text(put_back_note(files)), seq=self.seq, kind=NOTES))
+
+    def _compact(self, done: ContextCompacted) -> None:
+        """Less stands for what was said. What it was can be read back by its entry."""
+        before = self.messages
+        self.messages, origins = compacted(before, self.seq, done)
+        stay = set(origins)
+        for place, message in enumerate(before):
+            if place not in stay and message.role == "tool":
+                self.dropped.setdefault(message.call_id, message.seq)
+        self.weights.follow(self.messages, origins)
+        self.compactions += 1
+        if done.until:
+            self.first_dropped = self.first_dropped or done.first
+            self.last_dropped = max(self.last_dropped, done.until)
+        if done.why == TOO_LONG:
+            self.ceiling = done.before
+
     def _begin(self, start: RunStarted | ModelChosen) -> None:
         if isinstance(start, ModelChosen):
             self.start = chosen_for(self.start, start) if self.start else None
             return
         self.start = start
+        self.task = tuple(message.seq for message in self.waiting) or self.task
+        self.stumbled = False
         self.rounds = self.turn = 0
         self.done = False
         self.questions, self.asked, self.held = {}, {}, set()
@@ -172,6 +238,7 @@ class Conversation:
         if isinstance(event, Replied):
             self.spent["rounds"] = self.spent.get("rounds", 0.0) + 1
             self.spent["cost"] = self.spent.get("cost", 0.0) + (event.cost or 0.0)
+        if isinstance(event, Replied | ContextCompacted):
             self.spent["tokens"] = self.spent.get("tokens", 0.0) + event.usage.input + event.usage.output
 
     def _limit(self, event: LimitMet | LimitRaised) -> None:
@@ -183,8 +250,10 @@ class Conversation:
 
     def _settle(self, call: str, output: Text, failed: bool = False) -> None:
         """A call has its one result."""
-        if self.pending.pop(call, None):
-            self.messages.append(Message("tool", output, call_id=call, failed=failed))
+        if asked := self.pending.pop(call, None):
+            kind = f"{RESULTS}{asked.tool}"
+            self.messages.append(Message("tool", output, (), call, failed, seq=self.seq, kind=kind))
+            self.stumbled = self.stumbled or failed
         self.started.pop(call, None)
 
 
@@ -210,3 +279,10 @@ def conversation(entries: Iterable[Entry]) -> Conversation:
     for entry in entries:
         folded.hear(entry)
     return folded
+
+
+def start_of(talk: Conversation) -> RunStarted:
+    """How the last run of a session was started."""
+    if talk.start is None:
+        raise Problem("This session has no run.", "", "Start one with a message.")
+    return talk.start

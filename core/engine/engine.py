@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.domain.consent import Mode, OpenConsent, Scope
-from core.domain.events import Entry, ModelChosen, RunStarted, SessionOpened, Text
+from core.domain.events import KINDS, Attachment, Entry, ModelChosen, RunStarted, SessionOpened, Text
 from core.domain.filing import title_of
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
@@ -22,12 +22,16 @@ from core.engine.runs import GOES_ON, Runs, Settle
 from core.engine.shelf import Shelf
 from core.models.trial import Trial
 from core.settings.file import SettingsFile
-from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact
+from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact, names
+from core.store.blobs import blob_hash
+from core.store.codec import adapter
 from core.store.journal import Forget, Journal, Listener
 from core.store.opening import Opened
 from core.store.reader import Reader
 from core.store.rule_book import Book, RuleBook
 from core.store.search import Hit
+from core.store.weights import Weight, weights
+from core.tools.catalogue import specs
 from core.workspace.paths import workspace
 
 if TYPE_CHECKING:
@@ -66,6 +70,16 @@ class Engine:
         self.past = Past(journal, reader)
         self.shelf = Shelf(journal, reader, opened.database, self._end)
 
+    async def warm_up(self) -> None:
+        """Make what the first run would wait for: nobody waits for the first run while a window opens."""
+
+        def make() -> None:
+            for kind in KINDS:
+                adapter(kind)
+            specs()
+
+        await asyncio.to_thread(make)
+
     async def start(self, task: str, folder: Path, began: RunStarted) -> str:
         """Open a session and begin its first run as `began` says; the session's id."""
         if not task.strip():
@@ -73,8 +87,15 @@ class Engine:
         place = workspace(folder)
         return await self._runs.open(SessionOpened("", str(place), title_of(task)), task, began)
 
-    async def say(self, session: str, text: str, *, now: bool = False) -> None:
-        await self._runs.say(session, text, now=now)
+    async def say(
+        self, session: str, text: str, *, now: bool = False, files: Sequence[tuple[str, str, bytes]] = ()
+    ) -> None:
+        """A message, with files as name, media type and contents: these are durable before the words are."""
+        bodies = {blob_hash(body): body for _, _, body in files}
+        attached = [Attachment(name, kind, blob_hash(body), len(body)) for name, kind, body in files]
+        if bodies:
+            await self._journal.keep(bodies)
+        await self._runs.say(session, text, now=now, attached=attached)
 
     async def choose_model(
         self, session: str, model: str, *, effort: str = "", max_output: int = 0, temperature: float | None = None
@@ -92,6 +113,10 @@ class Engine:
 
     async def pause(self, session: str) -> None:
         await self._runs.pause(session)
+
+    async def compact_context(self, session: str) -> None:
+        """Let what is old in the context give way: after this round where a run is going, else now."""
+        await self._runs.compact(session)
 
     async def stop(self, session: str) -> None:
         await self._runs.stop(session)
@@ -225,6 +250,14 @@ class Engine:
         from core.store.tables import figures  # SQLModel is heavy, and only the doctor counts
 
         return await asyncio.to_thread(figures, self._opened.path)
+
+    async def weights(self) -> list[Weight]:
+        """Which sessions are large, and why; counted beside the runs."""
+        return await asyncio.to_thread(weights, self._opened.path)
+
+    def backup_names(self) -> list[str]:
+        """The copies there are, the newest first; none is read."""
+        return [item.stem.removeprefix("journeyman-") for item in names(self._opened.path)]
 
     async def compact(self) -> Compacted:
         """The file as small as it can be; nothing is written meanwhile."""

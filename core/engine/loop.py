@@ -9,7 +9,6 @@ from core.domain.events import (
     CallStarted,
     Replied,
     ReplyCut,
-    RequestSent,
     Retried,
     RunEnded,
     RunPaused,
@@ -22,10 +21,13 @@ from core.domain.problems import Problem
 from core.engine.asking import ask_person
 from core.engine.drafts import Draft
 from core.engine.guards import check_limits, check_repeats
+from core.engine.recall import recall
+from core.engine.room import choice_of, look_for_room, next_of, sent, shrink
 from core.engine.work import Work
-from core.models.model import Asked, Delta, Fault
+from core.models.model import Asked, Delta, Fault, Model
 from core.models.retry import wait_s
 from core.tools.catalogue import ASK, TOOLS, read_arguments
+from core.tools.recall import RECALL, Recall, row
 
 
 async def work(run: Work) -> RunEnded | RunPaused:
@@ -62,41 +64,46 @@ async def give_results(run: Work) -> None:
 
 
 async def next_reply(run: Work) -> None:
-    """One request, asked again while that may help."""
-    attempt = 1
+    """One request, asked again while that may help: later, with less, or of another model."""
+    run.turn_to_chosen()
+    choice, attempt = choice_of(run), 1
+    await look_for_room(run, choice)
     while True:
-        run.turn_to_chosen()
-        await run.record(RequestSent(run.model_name, run.talk.rounds + 1))
+        await run.record(sent(run, choice))
         try:
-            return await read_reply(run)
+            return await read_reply(run, run.model_of(choice.model))
         except Fault as fault:
             wait = wait_s(fault, attempt)
+            if await shrink(run, choice, fault):
+                wait = 0.0
+            elif wait is None and choice.others:
+                choice, attempt, wait = next_of(choice), 0, 0.0
             if wait is None:
                 raise
-            await run.record(Retried(fault.trouble, attempt, wait))
+            await run.record(Retried(fault.trouble, max(attempt, 1), wait))
         await run.sleep(wait)
         attempt += 1
 
 
-async def read_reply(run: Work) -> None:
+async def read_reply(run: Work, model: Model) -> None:
     """Words sent now end the reading, and nothing else: the next request carries them."""
     try:
         async with asyncio.timeout(None) as run.reading:
-            await stream(run)
+            await stream(run, model)
     except TimeoutError:
         return
     finally:
         run.reading = None
 
 
-async def stream(run: Work) -> None:
+async def stream(run: Work, model: Model) -> None:
     """Tell the reply as it comes; record it when it is whole, or what came of it."""
     text: list[str] = []
     reasoning: list[str] = []
     calls: list[Asked] = []
     last = Delta()
     try:
-        async with aclosing(run.model.stream(run.request())) as deltas:
+        async with aclosing(model.stream(run.request())) as deltas:
             async for delta in deltas:
                 text.append(delta.text)
                 reasoning.append(delta.reasoning)
@@ -128,6 +135,9 @@ async def perform(run: Work, call: Call) -> None:
     if call.tool == ASK:
         await ask_person(run, parameters, call.id, call.tool)
         return
+    if call.tool == RECALL:
+        await look_back(run, call.id, parameters)
+        return
     tool = TOOLS[call.tool]
     try:
         await run.record(*await run.walls(tool), CallStarted(call.id, tool.name, tool.kind, tool.object(parameters)))
@@ -136,6 +146,15 @@ async def perform(run: Work, call: Call) -> None:
         await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
         raise
     await run.record(*events, blobs=blobs)
+
+
+async def look_back(run: Work, call: str, asked: Recall) -> None:
+    """What was dropped from the context, from the journal."""
+    try:
+        output, failed = await recall(run, asked), False
+    except Problem as problem:
+        output, failed = str(problem), True
+    await run.record(CallStarted(call, RECALL, "recall", row(asked)), ToolReturned(call, Text(output), failed))
 
 
 def _only_reads(call: Call) -> bool:

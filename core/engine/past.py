@@ -3,11 +3,13 @@
 from collections.abc import AsyncIterator
 
 from core.domain.problems import Problem
-from core.domain.steps import Step
+from core.domain.steps import Step, line
+from core.engine.conversation import Conversation
+from core.engine.weights import weight
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.timeline.align import Alignment, align
-from core.timeline.ledger import Ledger
+from core.timeline.ledger import Item, Ledger
 from core.timeline.queries import Failure, recent_failures
 from core.timeline.report import USUAL, Report, Thresholds, report
 from core.timeline.runs import RunMade, Runs
@@ -35,6 +37,23 @@ class Past:
         async for entry in self._journal.read(session):
             folded.hear(entry)
         return folded
+
+    async def context(self, session: str, seq: int = 0) -> list[Item]:
+        """What the model is sent, item by item: now, or with the request that is entry `seq`."""
+        return items(await self._talk(session, seq))
+
+    async def dropped(self, session: str, seq: int) -> list[Item]:
+        """What gave way in the compaction that is entry `seq`, as it was before."""
+        stays = {(item.seq, item.call) for item in items(await self._talk(session, seq)) if not item.folded}
+        return [item for item in items(await self._talk(session, seq - 1)) if (item.seq, item.call) not in stays]
+
+    async def _talk(self, session: str, until: int) -> Conversation:
+        talk = Conversation()
+        async for entry in self._journal.read(session):
+            if until and entry.seq > until:
+                break
+            talk.hear(entry)
+        return talk
 
     async def all_runs(self) -> AsyncIterator[RunMade]:
         """Every run there is, those of the newest session first; one session is held at a time."""
@@ -74,3 +93,18 @@ class Past:
 
 def _merged(found: list[Failure], made: list[RunMade], limit: int) -> list[Failure]:
     return sorted([*found, *recent_failures(made, limit)], key=lambda each: -each.at)[:limit]
+
+
+def items(talk: Conversation) -> list[Item]:
+    """What a conversation consists of, as the window shows it."""
+    return [
+        Item(
+            message.seq,
+            message.kind,
+            line(message.text) or line(", ".join(call.tool for call in message.calls)),
+            weight(message),
+            message.call_id,
+            message.role == "tool" and message.call_id in talk.dropped,
+        )
+        for message in talk.messages
+    ]

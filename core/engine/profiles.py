@@ -8,8 +8,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from core.domain.problems import Problem
 from core.tools.catalogue import names
 
@@ -57,7 +55,6 @@ class Profile:
 
 
 USUAL = Profile()
-_READER: TypeAdapter[Profile] = TypeAdapter(Profile)
 
 
 def profiles(home: Path) -> dict[str, Profile]:
@@ -81,6 +78,8 @@ def profile(home: Path, name: str) -> Profile:
         near = get_close_matches(name, known, n=1)
         why = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(known)}." if known else ""
         raise Problem(f"There is no agent {name!r}.", why, f"An agent is a file NAME.toml in {home / FOLDER}.")
+    from pydantic import ValidationError
+
     try:
         if path.stat().st_size > LARGEST:
             raise ValueError(f"it is larger than {LARGEST:,} bytes")
@@ -94,7 +93,9 @@ def profile(home: Path, name: str) -> Profile:
 
 
 def _read(plain: dict[str, Any], name: str) -> Profile:
-    made = _READER.validate_python({"name": name} | plain, extra="forbid")
+    from pydantic import TypeAdapter
+
+    made = TypeAdapter(Profile).validate_python({"name": name} | plain, extra="forbid")
     for tool in made.tools or ():
         if tool not in names():
             near = get_close_matches(tool, names(), n=1)

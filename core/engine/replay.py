@@ -207,6 +207,7 @@ class _Player:
             expires=False,
             act=self._act,
             sleep=_at_once,
+            compacts=False,
         )
         self._task = self._tasks.create_task(self._work(run))
 
@@ -251,9 +252,12 @@ class _Player:
 
 
 def same(offered: RunEvent, recorded: RunEvent) -> bool:
-    """Equal but for times: how long a retry waited is chance."""
+    """Equal but for times, and how long a retry waited, which is chance. Whom a request went to and what it weighed
+    was up to the settings of that day."""
     if isinstance(offered, Retried) and isinstance(recorded, Retried):
         return replace(offered, wait_s=recorded.wait_s) == recorded
+    if isinstance(offered, RequestSent) and isinstance(recorded, RequestSent):
+        return offered.round == recorded.round and not recorded.role
     return offered == recorded
 
 
@@ -264,6 +268,8 @@ def from_outside(event: RunEvent) -> bool:
             return status == "stopped"
         case RunPaused(trouble=trouble):
             return trouble is None
+        case RequestSent(role=role):
+            return bool(role)
         case ToolReturned(output=output):
             return output in (SKIPPED, CUT)
         case _:

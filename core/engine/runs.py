@@ -1,7 +1,7 @@
 """Start, stop, answer and resume runs. Owns their tasks; what they did is in the journal."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 from core.domain.events import (
+    Attachment,
     ModelChosen,
     PersonSpoke,
     QuestionAnswered,
@@ -27,10 +28,13 @@ from core.domain.ids import session_id
 from core.domain.problems import Problem, Trouble
 from core.domain.question import Answer
 from core.domain.sessions import SessionRow
-from core.engine.conversation import Conversation, chosen_for
+from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
+from core.engine.conversation import Conversation, chosen_for, start_of
+from core.engine.doubt import Doubt
 from core.engine.drafts import Drafts
 from core.engine.loop import work
-from core.engine.work import Work
+from core.engine.room import BY_HAND, choice_of, make_room
+from core.engine.work import Work, each_once
 from core.models.catalogue import Catalogue
 from core.models.model import Model
 from core.store.journal import Journal
@@ -61,6 +65,7 @@ class Runs:
         report: called with an exception that is a bug of ours.
         brief: says in the start of a run what its model is told.
         place: opens the place a run works in, by its folder and its session.
+        tiers: which models do which work; `compact_at` is the size of context a person set as the limit, 0 none.
         claimed: questions and requests that somebody is about to answer, so that each is answered once.
     """
 
@@ -73,6 +78,8 @@ class Runs:
         models: Catalogue,
         brief: Callable[[RunStarted, Path], Awaitable[RunStarted]],
         place: Callable[[Path, str], Place],
+        tiers: Callable[[], Tiers] = lambda: ONE_FOR_ALL,
+        compact_at: Callable[[], int] = lambda: 0,
     ) -> None:
         self._journal = journal
         self._reader = reader
@@ -81,6 +88,8 @@ class Runs:
         self._models = models
         self._brief = brief
         self._place = place
+        self._tiers = tiers
+        self._compact_at = compact_at
         self._live: dict[str, _Live] = {}
         self.claimed: set[str] = set()
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -127,29 +136,29 @@ class Runs:
 
     def check(self, began: RunStarted) -> Model:
         """What is wrong with a model or its script is said before anything is written."""
-        return self._models.model(began.model, self._whole(began.script))
+        return self._models.model(choose(self._tiers(), began.model, ()).model, self._whole(began.script))
 
-    async def say(self, session: str, text: str, *, now: bool = False) -> None:
+    async def say(self, session: str, text: str, *, now: bool = False, attached: Sequence[Attachment] = ()) -> None:
         """A message: heard after this round where a run is going, else the start of the next run.
 
         With `now` the reply in progress is cut for it.
         """
         async with self._turn(session):
             self._row(session)
-            words = PersonSpoke(Text(text))
+            words = PersonSpoke(Text(text), tuple(attached))
             if live := self._live.get(session):
                 await self._journal.append(session, words)
                 if now:
                     live.work.cut()
                 if not self.going(session):  # the run ended meanwhile, without having heard it
-                    await self._begin(session, _start_of(await self._talk(session)))
+                    await self._begin(session, start_of(await self._talk(session)))
             else:
-                await self._begin(session, words, _start_of(await self._talk(session)))
+                await self._begin(session, words, start_of(await self._talk(session)))
 
     async def choose(self, session: str, chosen: ModelChosen) -> None:
         """Another model from the next request on, or other wishes of the same."""
         async with self._turn(session):
-            start = _start_of(await self._talk(session))
+            start = start_of(await self._talk(session))
             self._row(session)
             self.check(chosen_for(start, chosen))
             await self._journal.append(session, chosen)
@@ -161,6 +170,22 @@ class Runs:
             if live is None:
                 raise Problem("This run is not going.", f"It is {self._row(session).status}.", "")
             live.work.pausing = True
+
+    async def compact(self, session: str) -> None:
+        """Make room in the context: after this round where a run is going, else now."""
+        async with self._turn(session):
+            if live := self._live.get(session):
+                live.work.wants_room = True
+                return
+            self._refuse_closing()
+            place = self._place(Path(self._row(session).folder), session)
+            try:
+                run = await self._work_of(session, place, None)
+                done = await make_room(run, choice_of(run), BY_HAND, 0.0)
+            finally:
+                await place.close()
+            if not done:
+                raise Problem("There is nothing to compact yet.", "Only the task and the last exchanges are there.", "")
 
     async def stop(self, session: str) -> None:
         """Cut the model call, kill the process group, end the run."""
@@ -210,7 +235,7 @@ class Runs:
                 raise Problem("There is nothing to resume.", why, "Start another with a message.")
             doubted = await self.doubted(session)
             if settle != "end":
-                self.check(_start_of(await self._talk(session)))
+                self.check(start_of(await self._talk(session)))
             if doubted and not settle:
                 raise Doubt(session, tuple(doubted.values()))
             events: list[RunEvent] = []
@@ -280,9 +305,10 @@ class Runs:
 
     async def _work_of(self, session: str, place: Place, model: Model | None) -> Work:
         talk = await self._talk(session)
-        started = _start_of(talk)
+        started = start_of(talk)
         script = self._whole(started.script)
-        model = model or self._models.model(started.model, script)
+        models = each_once(lambda name: self._models.model(name, script))
+        model = model or models(choose(self._tiers(), started.model, ()).model)
         # What became a fact meanwhile. So few entries are read without a pause, so from here on `_hear` misses none.
         async for entry in self._journal.read(session, talk.seq):
             talk.hear(entry)
@@ -296,7 +322,9 @@ class Runs:
             journal=self._journal,
             reader=self._reader,
             drafts=self._drafts,
-            model_of=lambda name: self._models.model(name, script),
+            models=models,
+            tiers=self._tiers,
+            compact_at=self._compact_at,
             claimed=self.claimed,
         )
 
@@ -315,7 +343,7 @@ class Runs:
                 if heard_all or live.stopping or self._closing:
                     return
                 run.place = self._place(run.place.folder, run.session)
-                begun = (await self._brief(_start_of(run.talk), run.place.folder),)
+                begun = (await self._brief(start_of(run.talk), run.place.folder),)
         except Problem as problem:  # the journal itself fails: told, and found as interrupted at the next start
             self._report(problem)
         finally:
@@ -326,6 +354,7 @@ class Runs:
         """Work a run to its end; None where it waits for a person and needs no last word."""
         run = live.work
         try:
+            run.place.commands.connect(_spawned, run.command_ended)
             if begun:
                 await run.record(*begun)
             await self._models.learn(run.model_name)
@@ -378,6 +407,10 @@ class Runs:
             live.work.talk.hear(told.entry)
 
 
+def _spawned(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    return asyncio.create_task(work, name="command in the background")
+
+
 async def _surely(work: Coroutine[Any, Any, object]) -> None:
     """To its end, before the run is gone: a stop that comes now waits for it."""
     task = asyncio.create_task(work, name="end of a run")
@@ -385,21 +418,3 @@ async def _surely(work: Coroutine[Any, Any, object]) -> None:
         with suppress(asyncio.CancelledError):
             await asyncio.wait({task})
     task.result()
-
-
-def _start_of(talk: Conversation) -> RunStarted:
-    if talk.start is None:
-        raise Problem("This session has no run.", "", "Start one with a message.")
-    return talk.start
-
-
-class Doubt(Problem):
-    """Calls may have run; only a person can say what now."""
-
-    def __init__(self, session: str, calls: tuple[str, ...]) -> None:
-        super().__init__(
-            f"{', '.join(calls)} may have run.",
-            "Journeyman ended while it was running, so nobody saw the end of it.",
-            f"Look, then choose: journeyman resume {session} --again, --skip or --end.",
-        )
-        self.calls = calls

@@ -1,13 +1,14 @@
 """What a run works with, and how it asks the person."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from core.domain.clock import SECOND, now
 from core.domain.events import (
     Attachment,
+    CommandEnded,
     Entry,
     QuestionAnswered,
     QuestionAsked,
@@ -19,18 +20,34 @@ from core.domain.events import (
 )
 from core.domain.messages import Message
 from core.domain.question import Answer, Question, expired
-from core.engine.acts import act
+from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
+from core.engine.acts import act, file_changed
 from core.engine.conversation import Conversation
 from core.engine.drafts import Drafts
+from core.engine.weights import weight_of_tools
 from core.models.model import Model, Request, ToolSpec, Wanted
+from core.models.tokens import estimate
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
 from core.tools.catalogue import specs
+from core.tools.commands import Ended
 from core.tools.place import Place
-from core.tools.tool import Tool
+from core.tools.tool import Change, Tool
 
 Act = Callable[[Tool, str, Any, Place, dict[str, str]], Awaitable[tuple[list[RunEvent], dict[str, bytes]]]]
+
+
+def each_once(make: Callable[[str], Model]) -> Callable[[str], Model]:
+    """Models by name, each made when it is first wanted."""
+    made: dict[str, Model] = {}
+
+    def model(name: str) -> Model:
+        if name not in made:
+            made[name] = make(name)
+        return made[name]
+
+    return model
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +57,7 @@ class Brief:
     start: RunStarted | None = None
     system: str = ""
     tools: tuple[ToolSpec, ...] = ()
+    weights: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -54,8 +72,11 @@ class Work:
         expires: questions may run out of time; in a replay they do not. The time in which Journeyman was closed, before
             `began`, is not the person's.
         reading: set while a reply is being read; words sent now cut it.
-        model_of: gives the model that is chosen now, where another may be chosen in mid-run.
         brief: what the model is told of itself, and the tools it has; made anew for each start.
+        models, tiers: further models by name, and which of them does what.
+        compacts: whether the context is kept below what the model takes; `compact_at` is a limit a person set, in
+            tokens, 0 none; `wants_room` is set where they ask for it at the next boundary.
+        futile: the context was so large when nothing could give way.
         act, sleep: how a tool acts and how a retry waits; a replay does neither.
     """
 
@@ -75,8 +96,13 @@ class Work:
     expires: bool = True
     began: int = field(default_factory=now)
     reading: asyncio.Timeout | None = None
-    model_of: Callable[[str], Model] | None = None
-    brief: Brief = Brief()
+    brief: Brief = field(default_factory=Brief)
+    models: Callable[[str], Model] | None = None
+    tiers: Callable[[], Tiers] = lambda: ONE_FOR_ALL
+    compacts: bool = True
+    compact_at: Callable[[], int] = lambda: 0
+    wants_room: bool = False
+    futile: int = 0
     act: Act = act
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
@@ -85,12 +111,26 @@ class Work:
         """The names of the tools that the run may call; none is all."""
         return self.talk.start.tools if self.talk.start else ()
 
-    def request(self) -> Request:
-        """What the model is sent now."""
+    def model_of(self, name: str) -> Model:
+        """The model of this name."""
+        return self.model if name == self.model_name or self.models is None else self.models(name)
+
+    def fixed(self) -> dict[str, int]:
+        """Tokens that every request of the run begins with, by category."""
+        return dict(self.briefed().weights)
+
+    def briefed(self) -> Brief:
+        """What every request begins with; made anew for each start."""
         start = self.talk.start
         if start and start is not self.brief.start:
-            self.brief = Brief(start, self.whole(start.system), specs(start.tools))
-        brief, talk = self.brief, self.talk
+            system, tools = self.whole(start.system), specs(start.tools)
+            weights = {"system": estimate(system), "tools": weight_of_tools(tools)}
+            self.brief = Brief(start, system, tools, {kind: tokens for kind, tokens in weights.items() if tokens})
+        return self.brief
+
+    def request(self) -> Request:
+        """What the model is sent now."""
+        brief, talk = self.briefed(), self.talk
         return Request(
             talk.messages,
             talk.turn,
@@ -108,9 +148,10 @@ class Work:
 
     def turn_to_chosen(self) -> None:
         """Work with the model that the person chose meanwhile."""
-        if self.model_of and self.talk.start and self.talk.start.model != self.model_name:
-            self.model = self.model_of(self.talk.start.model)
-            self.model_name = self.talk.start.model
+        start = self.talk.start
+        if self.models and start and start.model != self.model_name:
+            self.model = self.models(choose(self.tiers(), start.model, ()).model)
+            self.model_name = start.model
 
     def wanted(self) -> Wanted:
         """What the person set for the replies; what is not set is not sent."""
@@ -134,6 +175,15 @@ class Work:
         walls.told = True
         proof = sandbox.proof
         return (SandboxProven(sandbox.name, sandbox.level, *((proof.open, proof.known) if proof else ())),)
+
+    async def command_ended(self, ended: Ended) -> None:
+        """What came of a command that no call waits for."""
+        blobs: dict[str, bytes] = {}
+        changes = [Change(one.path, one.before, one.after) for one in ended.changes]
+        events: list[RunEvent] = [file_changed(ended.call, change, blobs) for change in changes]
+        if done := ended.done:
+            events.append(CommandEnded(ended.call, ended.command, Text(done.output), done.exit_code, done.ended))
+        await self.record(*events, blobs=blobs)
 
     def whole(self, text: Text) -> str:
         """A text in full."""

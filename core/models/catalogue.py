@@ -64,6 +64,7 @@ class Catalogue:
         self._environment = environment
         self.secrets = secrets
         self._lists: dict[Site, Lists] = {}
+        self._asked: set[Site] = set()  # once, by a run that did not know its window
         self._tools: dict[str, bool] = {}  # what was found out by trying
 
     def sites(self) -> dict[str, Site]:
@@ -121,20 +122,20 @@ class Catalogue:
         return self._of_person(name, known)
 
     async def learn(self, name: str) -> Facts:
-        """What is known, after its server had a moment to say it."""
-        if name in CHOSEN:
-            name = self.chosen(name)
-        facts = self.facts(name)
-        if name == SCRIPTED or facts.window is not None:
-            return facts
-        site, _ = self.named(name)
-        if site not in self._lists:
-            try:
-                async with asyncio.timeout(LIST_S):
-                    await self.listed(site)
-            except (Problem, TimeoutError):  # a list that fails holds up nobody, and is not asked for again at once
-                self._lists[site] = Lists({}, time.monotonic())
-        return self.facts(name)
+        """What is known, after its server had a moment to say it; one that says nothing holds up nobody."""
+        try:
+            facts = self.facts(name)
+            if name == SCRIPTED or facts.window is not None:
+                return facts
+            site, _ = self.named(self.chosen(name) if name in CHOSEN else name)
+            if site in self._lists or site in self._asked:
+                return facts
+            self._asked.add(site)
+            async with asyncio.timeout(LIST_S):
+                await self.listed(site)
+            return self.facts(name)
+        except (Problem, TimeoutError):
+            return Facts()
 
     def found_out(self, name: str, tools: bool) -> None:
         """Whether a model takes tool calls, seen by trying."""

@@ -39,7 +39,7 @@ def outcomes(events: Iterable[RunEvent]) -> Iterator[Outcome]:
     asked, cut = False, Text()
     for event in events:
         match event:
-            case RequestSent():
+            case RequestSent(role=""):
                 if asked:  # words sent now cut it before any arrived
                     yield Outcome(cut=cut)
                 asked, cut = True, Text()

@@ -7,7 +7,7 @@ from typing import Any
 
 from core.domain.problems import Problem
 
-FAULTS = frozenset({"rate_limited", "server_error", "cut", "silence"})
+FAULTS = frozenset({"rate_limited", "server_error", "cut", "silence", "too_long"})
 MOST = 10**12  # of anything that is counted
 THEN = frozenset({"end", "repeat_last", "loop"})
 

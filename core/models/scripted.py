@@ -55,6 +55,9 @@ async def _fail(line: Line) -> AsyncIterator[Delta]:
         raise Fault("The model server takes no more requests for now.", wait, after_s=line.retry_after_s)
     if line.fault == "server_error":
         raise Fault("The model server failed.", "It answered with an internal error (500).")
+    if line.fault == "too_long":
+        why = "It answered that the prompt is too long."
+        raise Fault("The request is too long for the model.", why, again=False, kind="too_long")
     if line.fault == "silence":
         await asyncio.sleep(line.seconds)
         raise Fault("The model server went silent.", f"Nothing arrived for {line.seconds:g} s.")

@@ -93,6 +93,11 @@ def copy(path: Path, target: Path) -> Backup:
     return Backup(target, found)
 
 
+def names(path: Path) -> list[Path]:
+    """Every copy of a database, the newest first, unread."""
+    return _names(backups_of(path))
+
+
 def verify(path: Path) -> Backup:
     """Read a copy through."""
     return Backup(path, look(path))

@@ -3,18 +3,17 @@
 import dataclasses
 from collections.abc import Callable
 from functools import cache
-from typing import Any, cast, get_args, get_origin
-
-from pydantic import TypeAdapter
-from pydantic_core import PydanticSerializationError
+from typing import TYPE_CHECKING, Any, cast, get_args, get_origin
 
 from core.domain.events import KINDS, RunEvent, Text, kind_of
 from core.store.blobs import blob_hash
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 WHOLE = 4096  # characters that stay in the entry; a longer text leaves its head there and goes to a blob
 HEAD = 2048
 
-ADAPTERS: dict[str, TypeAdapter[RunEvent]] = {kind: TypeAdapter(event) for kind, event in KINDS.items()}
 NAMES: dict[type, str] = {event: kind_of(event) for event in KINDS.values()}
 
 
@@ -29,17 +28,25 @@ class Packed:
     blobs: dict[str, bytes]
 
 
+@cache
+def adapter(kind: str) -> "TypeAdapter[RunEvent]":
+    """What reads and writes facts of a kind. Made when the first one comes: a window opens without any."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(KINDS[kind])
+
+
 def pack(event: RunEvent) -> Packed:
     """Make an event ready to be written. Half a character (a lone surrogate) cannot be stored and is replaced."""
     try:
         return _pack(event)
-    except (UnicodeEncodeError, PydanticSerializationError):
+    except ValueError:  # of Python, or of pydantic
         return _pack(_mended(event))
 
 
 def decode(kind: str, payload: str | bytes) -> RunEvent:
     """The fact a line of the journal states."""
-    return ADAPTERS[kind].validate_json(payload)
+    return adapter(kind).validate_json(payload)
 
 
 def whole(event: RunEvent, read: Callable[[str], bytes | None]) -> RunEvent:
@@ -51,7 +58,7 @@ def _pack(event: RunEvent) -> Packed:
     blobs: dict[str, bytes] = {}
     light: RunEvent = _lighten(event, blobs)
     kind = NAMES[type(event)]
-    payload = ADAPTERS[kind].dump_json(light, exclude_defaults=True).decode()
+    payload = adapter(kind).dump_json(light, exclude_defaults=True).decode()
     return Packed(event, light, kind, payload, blobs)
 
 

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from core.domain.clock import Clock, now
 from core.domain.events import (
@@ -118,6 +119,12 @@ class Journal:
                 await asyncio.sleep(0)
             yield Entry(session, seq, run, at, decode(kind, payload))
 
+    async def keep(self, blobs: Mapping[str, bytes]) -> None:
+        """Contents that a fact is about to name."""
+        if self._database is None:
+            raise Problem("The data folder cannot be written.", "It was opened to look at.", "")
+        await self._database.do(partial(_keep_all, blobs=blobs))
+
     def forget(self, session: str) -> None:
         """On the writing thread: what it knew of a session that goes."""
         self._open.pop(session, None)
@@ -205,6 +212,11 @@ def load_outline(db: sqlite3.Connection, number: int, rows: int) -> Outline:
         "SELECT number FROM step WHERE id BETWEEN ? AND ? AND number > 0 ORDER BY id DESC LIMIT 1", span(number)
     ).fetchone()
     return Outline(rows, last[0] if last else 0, {step.key: step for step in steps})
+
+
+def _keep_all(db: sqlite3.Connection, blobs: Mapping[str, bytes]) -> None:
+    for name, body in blobs.items():
+        _keep(db, name, body)
 
 
 def _keep(db: sqlite3.Connection, name: str, body: bytes) -> None:

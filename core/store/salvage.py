@@ -7,8 +7,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from core.domain.events import KINDS
 from core.domain.problems import Problem
 from core.store.backup import Backup, newest_good, next_of
@@ -104,7 +102,7 @@ INSERT_BLOB = "INSERT OR IGNORE INTO blob VALUES (?, ?, ?)"
 def _states_a_fact(kind: str, payload: str) -> bool:
     try:
         decode(kind, payload)
-    except ValidationError:
+    except ValueError:
         return False
     return True
 

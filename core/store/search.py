@@ -9,6 +9,7 @@ from typing import Any
 
 from core.domain.events import (
     CallRefused,
+    CommandEnded,
     ContextCompacted,
     FileChanged,
     FilesRewound,
@@ -58,7 +59,7 @@ def words(event: RunEvent) -> Iterator[str]:
             yield reason.head
         case FileChanged(path=path):
             yield path
-        case ToolReturned(output=output):
+        case ToolReturned(output=output) | CommandEnded(output=output):
             yield output.head
         case QuestionAsked(question=question):
             yield from (question.text, question.why)

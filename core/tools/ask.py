@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from annotated_types import MaxLen, MinLen
-from pydantic import Field
 
 from core.domain.question import Option, Part, Question
+from core.tools.says import Says
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class AskUser:
     options: Annotated[tuple[AskedOption, ...], MaxLen(4)] = ()
     free_text: bool = True
     why: str = ""
-    several: Annotated[bool, Field(description="Any number of the options may be chosen.")] = False
+    several: Annotated[bool, Says("Any number of the options may be chosen.")] = False
     questions: Annotated[
-        tuple[AskedQuestion, ...], MaxLen(4), Field(description="Instead of question: a form of up to four at once.")
+        tuple[AskedQuestion, ...], MaxLen(4), Says("Instead of question: a form of up to four at once.")
     ] = ()
-    default: Annotated[str, Field(description="What you will go on with if nobody answers.")] = ""
+    default: Annotated[str, Says("What you will go on with if nobody answers.")] = ""
 
     def __post_init__(self) -> None:
         if bool(self.question) == bool(self.questions):

@@ -2,19 +2,20 @@
 
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
+from functools import cache
 from types import MappingProxyType
-from typing import Any
-
-from pydantic import TypeAdapter
+from typing import TYPE_CHECKING, Any
 
 from core.domain.problems import Problem
 from core.models.model import ToolSpec
 from core.tools.ask import AskUser
+from core.tools.check import CHECK
 from core.tools.decide import DECIDE
 from core.tools.edit import EDIT
 from core.tools.find import FIND
 from core.tools.patch import PATCH
 from core.tools.read import READ
+from core.tools.recall import DESCRIPTION, RECALL, Recall
 from core.tools.report import REPORT
 from core.tools.run import RUN
 from core.tools.schema import read_strictly, schema_of
@@ -23,8 +24,11 @@ from core.tools.todo import TODO
 from core.tools.tool import Tool
 from core.tools.write import WRITE
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 TOOLS: Mapping[str, Tool] = MappingProxyType(
-    {tool.name: tool for tool in (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, TODO, DECIDE, REPORT)}
+    {tool.name: tool for tool in (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, CHECK, TODO, DECIDE, REPORT)}
 )
 ASK = "ask_user"
 ASK_DESCRIPTION = (
@@ -32,39 +36,47 @@ ASK_DESCRIPTION = (
     "say in `why` what hangs on it."
 )
 
-_READERS: Mapping[str, TypeAdapter[Any]] = MappingProxyType(
-    {
-        name: TypeAdapter(type_)
-        for name, type_ in ({tool.name: tool.parameters for tool in TOOLS.values()} | {ASK: AskUser}).items()
-    }
+_PARAMETERS: Mapping[str, type[Any]] = MappingProxyType(
+    {name: tool.parameters for name, tool in TOOLS.items()} | {ASK: AskUser, RECALL: Recall}
 )
 
 
+@cache
+def _reader(name: str) -> "TypeAdapter[Any]":
+    """Of the arguments of a tool, made when the first call comes."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(_PARAMETERS[name])
+
+
 def names() -> tuple[str, ...]:
-    """Of every tool, and of the question to the person."""
-    return (*TOOLS, ASK)
+    """Of every tool, of the question to the person, and of what gives back what was dropped."""
+    return (*TOOLS, ASK, RECALL)
 
 
 def spec(tool: Tool) -> ToolSpec:
     """A tool as a model is told of it."""
-    return ToolSpec(tool.name, tool.description, schema_of(_READERS[tool.name]))
+    return ToolSpec(tool.name, tool.description, schema_of(_reader(tool.name)))
 
 
 def specs(among: Collection[str] = ()) -> tuple[ToolSpec, ...]:
-    """Every tool, and the question to the person; only those named where some are."""
-    whole = (*map(spec, TOOLS.values()), ToolSpec(ASK, ASK_DESCRIPTION, schema_of(_READERS[ASK])))
-    return tuple(one for one in whole if not among or one.name in among)
+    """Every tool, and the question to the person; only those named where some are, and what was dropped always."""
+    whole = (
+        *map(spec, TOOLS.values()),
+        ToolSpec(ASK, ASK_DESCRIPTION, schema_of(_reader(ASK))),
+        ToolSpec(RECALL, DESCRIPTION, schema_of(_reader(RECALL))),
+    )
+    return tuple(one for one in whole if not among or one.name in among or one.name == RECALL)
 
 
 def read_arguments(tool: str, arguments: str, among: Collection[str] = ()) -> Any:
     """The parameters of a call; what is wrong with them is said so that a model can mend it."""
-    reader = _READERS.get(tool) if not among or tool in among else None
-    if reader is None:
-        known = [name for name in _READERS if not among or name in among]
+    known = [name for name in _PARAMETERS if not among or name in among or name == RECALL]
+    if tool not in known:
         near = get_close_matches(tool, known, n=1)
         raise Problem(
             f"There is no tool {tool!r}.",
             f"Did you mean {near[0]!r}?" if near else "",
             f"The tools are: {', '.join(sorted(known))}.",
         )
-    return read_strictly(tool, reader, arguments)
+    return read_strictly(tool, _reader(tool), arguments)

@@ -3,31 +3,32 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field
+from annotated_types import Ge, Le, MaxLen, MinLen
 
 from core.domain.decision import Choice
 from core.domain.events import DecisionMade
 from core.domain.problems import Problem
 from core.tools.place import Place
+from core.tools.says import Says
 from core.tools.tool import Result, Tool
 
-Words = Annotated[str, Field(min_length=1, max_length=2_000)]
-Few = Annotated[tuple[Words, ...], Field(max_length=10)]
+Words = Annotated[str, MinLen(1), MaxLen(2_000)]
+Few = Annotated[tuple[Words, ...], MaxLen(10)]
 
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    label: Annotated[str, Field(min_length=1, max_length=200)]
+    label: Annotated[str, MinLen(1), MaxLen(200)]
     pros: Few = ()
     cons: Few = ()
-    confidence: Annotated[int, Field(ge=-1, le=100, description="0 to 100; leave out when you cannot say.")] = -1
+    confidence: Annotated[int, Ge(-1), Le(100), Says("0 to 100; leave out when you cannot say.")] = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Decide:
-    intent: Annotated[str, Field(min_length=1, max_length=2_000, description="What is wanted.")]
-    options: Annotated[tuple[Weighed, ...], Field(min_length=1, max_length=8)]
-    choice: Annotated[str, Field(description="The label of the option that is taken.")]
+    intent: Annotated[str, MinLen(1), MaxLen(2_000), Says("What is wanted.")]
+    options: Annotated[tuple[Weighed, ...], MinLen(1), MaxLen(8)]
+    choice: Annotated[str, Says("The label of the option that is taken.")]
     reason: Words
     constraints: Few = ()
 

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field
+from annotated_types import MinLen
 
 from core.domain.problems import Problem
 from core.tools.files import LIMIT, look, put
 from core.tools.lines import decode, with_ends_of
 from core.tools.place import Place
+from core.tools.says import Says
 from core.tools.seen import digest, refuse_unseen, same_name
 from core.tools.tool import Change, Result, Tool
 from core.workspace.thread import to_its_end
@@ -18,8 +19,8 @@ from core.workspace.thread import to_its_end
 @dataclass(frozen=True, slots=True)
 class Edit:
     path: str
-    old: Annotated[str, Field(min_length=1, description="The text as it stands, exactly, found once in the file.")]
-    new: Annotated[str, Field(description="What stands there afterwards.")]
+    old: Annotated[str, MinLen(1), Says("The text as it stands, exactly, found once in the file.")]
+    new: Annotated[str, Says("What stands there afterwards.")]
 
 
 @dataclass(frozen=True, slots=True)

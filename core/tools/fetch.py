@@ -11,10 +11,11 @@ from typing import Annotated
 from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
 import certifi
-from pydantic import Field
+from annotated_types import MaxLen, MinLen
 
 from core.domain.problems import Problem
 from core.tools.place import Place
+from core.tools.says import Says
 from core.tools.tool import Result, Tool
 from core.workspace.egress import allowed_address, host_name
 
@@ -32,7 +33,7 @@ Addresses = Callable[[str], Awaitable[tuple[str, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    url: Annotated[str, Field(min_length=1, max_length=4_000, description="A whole http or https address.")]
+    url: Annotated[str, MinLen(1), MaxLen(4_000), Says("A whole http or https address.")]
 
 
 @dataclass(frozen=True, slots=True)

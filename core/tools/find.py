@@ -5,11 +5,12 @@ import stat
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field
+from annotated_types import MaxLen, MinLen
 
 from core.domain.globs import LONGEST, matches, parts_of
 from core.domain.problems import Problem
 from core.tools.place import Place
+from core.tools.says import Says
 from core.tools.tool import Result, Tool
 from core.tools.walk import Walk, shown
 
@@ -18,8 +19,8 @@ MOST = 500
 
 @dataclass(frozen=True, slots=True)
 class Find:
-    pattern: Annotated[str, Field(min_length=1, max_length=LONGEST, description="For example *.py or src/**/test_*.py")]
-    path: Annotated[str, Field(description="The folder to look in; the whole one when left out.")] = "."
+    pattern: Annotated[str, MinLen(1), MaxLen(LONGEST), Says("For example *.py or src/**/test_*.py")]
+    path: Annotated[str, Says("The folder to look in; the whole one when left out.")] = "."
 
 
 async def run(parameters: Find, place: Place) -> Result:

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field
+from annotated_types import MaxLen, MinLen
 
 from core.domain.problems import Problem
 from core.tools.files import look, put, same_file
 from core.tools.lines import decode, ends_with_crlf
 from core.tools.place import Place
+from core.tools.says import Says
 from core.tools.seen import digest
 from core.tools.tool import Change, Result, Tool
 from core.tools.unified import FilePatch, apply, parse
@@ -19,7 +20,7 @@ FILES = 100
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    diff: Annotated[str, Field(min_length=1, max_length=4 << 20, description="A unified difference of any files.")]
+    diff: Annotated[str, MinLen(1), MaxLen(4 << 20), Says("A unified difference of any files.")]
 
 
 async def run(parameters: Patch, place: Place) -> Result:

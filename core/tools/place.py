@@ -7,6 +7,7 @@ from pathlib import Path
 
 from core.domain.consent import Level
 from core.domain.problems import Problem
+from core.tools.commands import Commands
 from core.tools.way_out import WayOut
 from core.workspace.broker import Broker
 from core.workspace.sandbox import Sandbox, of_this_machine
@@ -59,6 +60,7 @@ class Place:
     Attributes:
         data: our own data folder, which no tool may look into.
         out: the hosts a person allowed to the commands of this run.
+        commands: those that go on in the background.
         hear: told what a command prints, while it runs.
     """
 
@@ -68,6 +70,7 @@ class Place:
     scan: Scan
     walls: Walls
     out: WayOut
+    commands: Commands
     hear: Hear | None = None
     call: str = ""
     word: Word = UNSAID
@@ -95,6 +98,7 @@ class Place:
         return partial(self.hear, self.call) if self.hear else None
 
     async def close(self) -> None:
+        await self.commands.close()
         await self.out.close()
         self.broker.close()
 
@@ -109,4 +113,4 @@ def open_place(
         what, do = f"The folder {folder} cannot be opened.", "Put it back, or start a session in another folder."
         raise Problem(what, f"{error.strerror}.", do) from error
     walls = Walls(choose or partial(of_this_machine, data / PROOF))
-    return Place(folder, data, broker, Scan(folder, broker=broker), walls, WayOut(), hear)
+    return Place(folder, data, broker, Scan(folder, broker=broker), walls, WayOut(), Commands(), hear)

@@ -3,19 +3,20 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import Field
+from annotated_types import MaxLen, MinLen
 
 from core.domain.events import ProblemReported
 from core.tools.place import Place
+from core.tools.says import Says
 from core.tools.tool import Result, Tool
 
 
 @dataclass(frozen=True, slots=True)
 class ReportProblem:
     severity: Literal["low", "medium", "high"]
-    what: Annotated[str, Field(min_length=1, max_length=2_000, description="What is wrong.")]
-    cause: Annotated[str, Field(max_length=2_000, description="Why, as far as you know.")] = ""
-    fix: Annotated[str, Field(max_length=2_000, description="What could be done about it.")] = ""
+    what: Annotated[str, MinLen(1), MaxLen(2_000), Says("What is wrong.")]
+    cause: Annotated[str, MaxLen(2_000), Says("Why, as far as you know.")] = ""
+    fix: Annotated[str, MaxLen(2_000), Says("What could be done about it.")] = ""
 
 
 async def run(parameters: ReportProblem, place: Place) -> Result:

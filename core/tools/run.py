@@ -1,39 +1,74 @@
 """Run a shell command in the folder, between walls, and tell what it did to the files."""
 
+import asyncio
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from annotated_types import Gt, Le
+from pydantic import Field
 
+from core.tools.commands import Background
 from core.tools.place import Place
 from core.tools.tool import Change, Result, Tool
 from core.workspace.guarded import PROTECTED
 from core.workspace.launch import Asked, Limits, Permit
 from core.workspace.process import Finished
+from core.workspace.sandbox import Sandbox
 from core.workspace.scan import Guarded, Missed
 from core.workspace.thread import to_its_end
 
+USUAL_S, DAY_S = 120.0, 86_400.0
 NAMED = 20  # paths named to the model, of each kind
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     command: str
-    timeout_s: Annotated[float, Gt(0), Le(86_400)] = 120.0
+    timeout_s: Annotated[
+        float, Field(gt=0, le=86_400, description="It is stopped then; in the background 120 means: when the run ends.")
+    ] = USUAL_S
+    background: Annotated[bool, Field(description="Return at once with an id for check; it ends with the run.")] = False
 
 
 async def run(parameters: Run, place: Place) -> Result:
     """One command of a run: its scan remembers the folder between commands."""
     sandbox = await place.proven()
+    if parameters.background:
+        place.commands.check_room()
     found = await to_its_end(place.scan.before)
+    limits = Limits(time_s=_time(parameters))
     permit = await _permit(place, found)
-    limits = Limits(time_s=parameters.timeout_s)
     asked = Asked(parameters.command, place.folder, limits, permit, found.protected, found.hidden, place.word.argv)
-    done = await sandbox.run(asked, place.listener())
+    if parameters.background:
+        return await _begin(sandbox, asked, place)
+    try:
+        done = await sandbox.run(asked, place.listener())
+    except asyncio.CancelledError:
+        changes, _ = await to_its_end(place.scan.after)
+        await place.commands.stopped(place.call, changes)
+        raise
     changes, missed = await to_its_end(place.scan.after)
     output = "".join([done.output, *(f"\n[{note}]" for note in notes(done, missed, place.out.refused()))])
     made = tuple(Change(change.path, change.before, change.after) for change in changes)
     return Result(output, bool(done.ended) or done.exit_code != 0, done.exit_code, made)
+
+
+async def _begin(sandbox: Sandbox, asked: Asked, place: Place) -> Result:
+    """Start it and let it go on."""
+    said, tell = place.call, place.listener()
+    one = Background(asked.command, place.scan.fork())
+
+    def hear(piece: bytes) -> None:
+        one.hear(piece)
+        if tell:
+            tell(piece)
+
+    one.running = await sandbox.start(asked, hear)
+    place.commands.follow(said, one)
+    return Result(f"It runs in the background as {said}. Look after it with check; it ends with this run.")
+
+
+def _time(parameters: Run) -> float:
+    return DAY_S if parameters.background and parameters.timeout_s == USUAL_S else parameters.timeout_s
 
 
 async def _permit(place: Place, found: Guarded) -> Permit:

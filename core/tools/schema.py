@@ -3,18 +3,19 @@
 import json
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any, NoReturn
-
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from core.domain.problems import Problem
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+    from pydantic_core import ErrorDetails
 
 DEEPEST = 64
 LONGEST_NUMBER = 40
 
 
-def schema_of(reader: TypeAdapter[Any]) -> dict[str, Any]:
+def schema_of(reader: "TypeAdapter[Any]") -> dict[str, Any]:
     """The schema without references, closed to unknown keys: every provider takes that."""
     whole = reader.json_schema()
     named = whole.pop("$defs", {})
@@ -37,8 +38,10 @@ def _plain(node: Any, named: Mapping[str, Any]) -> Any:
     return made
 
 
-def read_strictly(tool: str, reader: TypeAdapter[Any], arguments: str) -> Any:
+def read_strictly(tool: str, reader: "TypeAdapter[Any]", arguments: str) -> Any:
     """The parameters of a call; what is wrong with them is said so that a model can mend it."""
+    from pydantic import ValidationError
+
     try:
         plain = _parse(arguments or "{}")
         return reader.validate_json(json.dumps(plain), strict=True, extra="forbid")
@@ -92,7 +95,7 @@ def _depths(node: Any, depth: int = 0) -> Iterator[int]:
             yield from _depths(inner, depth + 1)
 
 
-def _said(detail: ErrorDetails, reader: TypeAdapter[Any]) -> str:
+def _said(detail: "ErrorDetails", reader: "TypeAdapter[Any]") -> str:
     place = ".".join(map(str, detail["loc"])) or "arguments"
     if detail["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
         near = get_close_matches(str(detail["loc"][-1]), _keys(schema_of(reader)), n=1)

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from annotated_types import MaxLen, MinLen
 
 from core.domain.globs import LONGEST, matches, parts_of
 from core.domain.problems import Problem
 from core.domain.sensitive import is_secret
 from core.tools.find import folder_of
 from core.tools.place import Place
+from core.tools.says import Says
 from core.tools.tool import Result, Tool
 from core.tools.walk import Walk, shown
 
@@ -36,9 +37,9 @@ PASSED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT")
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    pattern: Annotated[str, Field(min_length=1, max_length=LONGEST, description="A regular expression, for one line.")]
-    path: Annotated[str, Field(description="The folder or file to look in; the whole folder when left out.")] = "."
-    glob: Annotated[str, Field(max_length=LONGEST, description="Only files with such names, for example *.py")] = ""
+    pattern: Annotated[str, MinLen(1), MaxLen(LONGEST), Says("A regular expression, for one line.")]
+    path: Annotated[str, Says("The folder or file to look in; the whole folder when left out.")] = "."
+    glob: Annotated[str, MaxLen(LONGEST), Says("Only files with such names, for example *.py")] = ""
 
 
 @dataclass(slots=True)

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import Field
+from annotated_types import MaxLen, MinLen
 
 from core.domain.problems import Problem
 from core.tools.place import Place
+from core.tools.says import Says
 from core.tools.tool import Result, Tool
 
 SIGNS = {"done": "x", "doing": ">", "open": " "}
@@ -14,13 +15,13 @@ SIGNS = {"done": "x", "doing": ">", "open": " "}
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    text: Annotated[str, Field(min_length=1, max_length=300)]
+    text: Annotated[str, MinLen(1), MaxLen(300)]
     status: Literal["open", "doing", "done"] = "open"
 
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    items: Annotated[tuple[Item, ...], Field(max_length=50, description="The whole list: it replaces the one before.")]
+    items: Annotated[tuple[Item, ...], MaxLen(50), Says("The whole list: it replaces the one before.")]
 
 
 async def run(parameters: Todo, place: Place) -> Result:

@@ -78,6 +78,12 @@ class Contents:
     def kept(self, path: str) -> bytes | None:
         return self._bodies.get(path)
 
+    def copy(self) -> "Contents":
+        """The bodies themselves are shared."""
+        other = Contents()
+        other._left, other._files, other._bodies = self._left, self._files, dict(self._bodies)
+        return other
+
     def drop(self, path: str) -> None:
         self._left += len(self._bodies.pop(path, b""))
 
@@ -101,6 +107,13 @@ class Scan:
         self._met: Look = frozenset()
         self._noted: dict[bytes, str] = {}  # lines of what may need walls
         self._racy: set[bytes] = set()
+
+    def fork(self) -> "Scan":
+        """Another that knows what this one knows, for a command that goes on beside those that follow."""
+        other = Scan(self.folder, self._contents.copy(), broker=self._broker)
+        other._look, other._met, other._known = self._look, self._met, dict(self._known)
+        other._noted, other._racy = dict(self._noted), set(self._racy)
+        return other
 
     def before(self) -> Guarded:
         """Look, keep what is not kept yet, and name the places that need walls."""

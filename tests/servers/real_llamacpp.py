@@ -13,7 +13,7 @@ from tests.servers.process import serving
 from tests.servers.real import KEPT, environment, ran
 
 VERSION, NAME = "0.3.36", "llama-cpp-python"
-TOOLS = ("gguf==0.18.0", "numpy", "cmake", "ninja", "scikit-build-core")
+TOOLS = ("gguf==0.19.0", "numpy", "cmake", "ninja", "scikit-build-core")
 TEMPLATE = "Qwen-Qwen2.5-7B-Instruct.jinja"
 OPTIONS = (
     "-DCMAKE_BUILD_TYPE=Release",

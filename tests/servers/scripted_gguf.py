@@ -25,7 +25,10 @@ TURN = """{%- set seen = namespace(results=0) %}
 def make(vocabulary: str, template: str, place: str, chains: list[str]) -> None:
     """A chain is what the model says after so many results of calls."""
     fields = gguf.GGUFReader(vocabulary).fields
-    tokens, kinds = list(fields["tokenizer.ggml.tokens"].contents()), list(fields["tokenizer.ggml.token_type"].contents())
+    tokens, kinds = (
+        list(fields["tokenizer.ggml.tokens"].contents()),
+        list(fields["tokenizer.ggml.token_type"].contents()),
+    )
     for number, start in enumerate(STARTS):
         tokens[FIRST_START + number], kinds[FIRST_START + number] = start, gguf.TokenType.USER_DEFINED
     following: dict[int, int] = {}

@@ -1,15 +1,19 @@
 """Where the person writes to the agent: text, a draft for each session, and a button that sends."""
 
+from collections.abc import Mapping
 from typing import Final
 
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QHideEvent, QMouseEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
+from ui.composer.attached import AttachedFiles, File
+from ui.composer.complete import Completion
+from ui.composer.field import MessageField
 from ui.composer.mode import ModeButton
 from ui.icons import icon, pixmap
 from ui.theme import Look
-from ui.widgets.words import WordsField, label, surface
+from ui.widgets.words import label, surface
 
 LINES: Final = 8
 DRAFT_DELAY_MS: Final = 400
@@ -20,6 +24,9 @@ class ComposerPanel(QFrame):
     """Hands over what was said, and keeps what was not: `draft_changed` follows the typing at a short distance."""
 
     said = Signal(str)
+    said_now = Signal(str)
+    commanded = Signal(str)
+    files_wanted = Signal()
     draft_changed = Signal(str, str)
     mode_wanted = Signal(str)
 
@@ -30,6 +37,8 @@ class ComposerPanel(QFrame):
         self._running = False
         self._reason = ""
         self._untold = False
+        self._commands: dict[str, str] = {}
+        self._aside: dict[str, tuple[File, ...]] = {}  # attached to messages of other sessions
         self.setObjectName("composer")
         self.setAccessibleName(self.tr("Message"))
         self.setProperty("surface", "background")
@@ -39,6 +48,12 @@ class ComposerPanel(QFrame):
         self._draft_wait.timeout.connect(self.keep_draft)
         self._input.textChanged.connect(self._follow)
         self._input.entered.connect(self.say)
+        self._input.entered_now.connect(self.say_now)
+        self._input.given.connect(self._take)
+        self.completion = Completion(self._look, self._input)
+        self.completion.files_wanted.connect(self.files_wanted)
+        self.attached.changed.connect(self._tell_sendable)
+        self._clip.clicked.connect(self.choose_files)
         self._input.focus_changed.connect(self._show_focus)
         self._send.clicked.connect(self.say)
         self._tell_state()
@@ -46,6 +61,10 @@ class ComposerPanel(QFrame):
     def set_session(self, session_id: str, draft: str) -> None:
         """Turn to another session: its draft appears, the former one's is kept."""
         self.keep_draft()
+        if session_id != self._session:
+            self._aside[self._session] = self.attached.take()
+            self.attached.put_back(self._aside.pop(session_id, ()))
+            self.completion.forget_files()
         self._session = session_id
         self._input.blockSignals(True)
         self._input.setPlainText(draft)
@@ -79,14 +98,43 @@ class ComposerPanel(QFrame):
     def draft(self) -> str:
         return self._input.toPlainText()
 
+    def set_commands(self, commands: Mapping[str, tuple[str, str]]) -> None:
+        """What may follow a slash: word → id and what it does."""
+        self._commands = {word: name for word, (name, _) in commands.items()}
+        self.completion.set_commands({word: text for word, (_, text) in commands.items()})
+
     def say(self) -> None:
         """Hand the words over and start afresh; nothing but blanks is not a message."""
+        self._hand_over(self.said)
+
+    def say_now(self) -> None:
+        """The same; a run in progress hears it at once."""
+        self._hand_over(self.said_now)
+
+    def _hand_over(self, how: SignalInstance) -> None:
         words = self._input.words()
-        if not words or self._reason:
+        if self._reason or not (words or self.attached.files()):
             return
         self._input.clear()
         self.keep_draft()
-        self.said.emit(words)
+        if words.startswith("/") and (name := self._commands.get(words[1:])):
+            self.commanded.emit(name)
+        else:
+            how.emit(words)
+
+    def choose_files(self) -> None:
+        """A dialog of the system; it holds up nothing."""
+        dialog = QFileDialog(self, self.tr("Attach files"))
+        dialog.setObjectName("composer.files")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.filesSelected.connect(self.attached.add_paths)
+        dialog.open()
+
+    def _take(self, data: QMimeData) -> None:
+        """Pasted or dropped: files and pictures are attached."""
+        if not self._reason:
+            self.attached.add_given(data)
 
     def keep_draft(self) -> None:
         """Tell a draft that has not been told yet."""
@@ -101,6 +149,8 @@ class ComposerPanel(QFrame):
     def restyle(self, look: Look) -> None:
         self._look = look
         self._input.set_font(look.fonts.text)
+        self.attached.restyle(look)
+        self.completion.restyle(look)
         self._model.setFont(look.fonts.second)
         self._note.setFont(look.fonts.second)
         self._mode.restyle(look)
@@ -110,9 +160,14 @@ class ComposerPanel(QFrame):
         fonts = self._look.fonts
         self._box = surface("input")
         self._box.setObjectName("composer.box")
-        self._input = WordsField(fonts.text, lines=LINES)
+        self._input = MessageField(fonts.text, lines=LINES)
         self._input.setObjectName("composer.input")
         self._input.setAccessibleName(self.tr("Message to the agent"))
+        self.attached = AttachedFiles(self._look)
+        self._clip = QToolButton()
+        self._clip.setObjectName("composer.attach")
+        self._clip.setAccessibleName(self.tr("Attach files"))
+        self._clip.setToolTip(self.tr("Attach files (Ctrl+Shift+A); or paste, or drop them here"))
         self._send = QToolButton()
         self._send.setObjectName("composer.send")
         self._send.setAccessibleName(self.tr("Send"))
@@ -132,6 +187,7 @@ class ComposerPanel(QFrame):
         foot.setContentsMargins(0, 0, 0, 0)
         foot.setSpacing(8)
         foot.addWidget(self._mode)
+        foot.addWidget(self._clip)
         foot.addWidget(self._model_icon)
         foot.addWidget(self._model)
         foot.addStretch(1)
@@ -140,6 +196,7 @@ class ComposerPanel(QFrame):
         inside = QVBoxLayout(self._box)
         inside.setContentsMargins(12, 12, 8, 8)
         inside.setSpacing(8)
+        inside.addWidget(self.attached)
         inside.addWidget(self._input)
         inside.addLayout(foot)
         column = QVBoxLayout(self)
@@ -155,7 +212,7 @@ class ComposerPanel(QFrame):
 
     def _invitation(self) -> str:
         if self._running:
-            return self.tr("Add to this run… Enter queues, Shift+Enter adds a line")
+            return self.tr("Add to this run… Enter queues, Ctrl+Enter sends now")
         if self._session:
             return self.tr("Go on… Enter sends, Shift+Enter adds a line")
         return self.tr("What should the agent do? Enter starts, Shift+Enter adds a line")
@@ -166,9 +223,14 @@ class ComposerPanel(QFrame):
         self._tell_sendable()
 
     def _tell_sendable(self) -> None:
-        words = bool(self._input.words()) and not self._reason
+        words = bool(self._input.words() or self.attached.files()) and not self._reason
+        self._clip.setEnabled(not self._reason)
         self._send.setEnabled(words)
-        tip = self.tr("Queue for this run (Enter)") if self._running else self.tr("Send (Enter)")
+        tip = (
+            self.tr("Queue for this run (Enter), or send now (Ctrl+Enter)")
+            if self._running
+            else self.tr("Send (Enter)")
+        )
         self._send.setToolTip(tip)
         queued = self.tr("queued after this round") if words and self._running else ""
         covered = bool(self._input.toPlainText())  # then the reason in the empty field cannot be seen
@@ -181,6 +243,9 @@ class ComposerPanel(QFrame):
         side, glyph = self._look.size(28), self._look.size(ICON)
         self._send.setFixedSize(side, side)
         self._send.setIconSize(QSize(glyph, glyph))
+        self._clip.setFixedSize(side, side)
+        self._clip.setIconSize(QSize(glyph, glyph))
+        self._clip.setIcon(icon("paperclip", theme.second, glyph))
         self._send.setIcon(icon("corner-down-left", colour, glyph))
         self._model_icon.setPixmap(pixmap("cpu", theme.second, glyph, self.devicePixelRatioF()))
 

@@ -13,6 +13,7 @@ LOOK_BACK = 60
 
 OUTPUTS = {
     "tool_returned": ("output",),
+    "command_ended": ("output",),
     "replied": ("reasoning", "text"),
     "reply_cut": ("text",),
     "person_spoke": ("text",),
@@ -101,6 +102,8 @@ def _told(entry: dict[str, Any]) -> list[tuple[str, str]]:
             trouble = entry.get("trouble") or {}
             told = [("What", trouble.get("what")), ("Cause", trouble.get("why")), ("What to do", trouble.get("do"))]
             return [("Reason", str(entry.get("reason") or "")), *((name, str(said or "")) for name, said in told)]
+        case "command_ended":
+            return [("Cause", str(entry.get("why") or ""))]
         case "reply_cut" | "run_interrupted":
             return [("Cause", str(entry.get("why") or ""))]
         case _:

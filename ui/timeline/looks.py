@@ -45,6 +45,7 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "search": KindLook("search", "network", "Searched the folder"),
         "fetch": KindLook("arrow-down", "network", "Fetched a page"),
         "command": KindLook("terminal", "command", "Ran a command"),
+        "check": KindLook("terminal", "command", "Looked after a command"),
         "todo": KindLook("check", "thinking", "Planned"),
         "decision": KindLook("share", "thinking", "Decided"),
         "problem": KindLook("triangle-alert", "failed", "Reported a problem"),
@@ -106,6 +107,8 @@ def badges(step: Step) -> list[Badge]:
         found.append(Badge(f"{amount(marks['before'])} → {amount(marks.get('after', 0))} {words('tok')}"))
     if marks.get("files", 0) > 1:
         found.append(Badge(f"{marks['files']} {words('files')}"))
+    if marks.get("background"):
+        found.append(Badge(words("in the background")))
     if marks.get("outside"):
         found.append(Badge(words("from outside"), "waiting"))
     if "allowed" in marks:

@@ -52,14 +52,14 @@ class FittedWords(WordsView):
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.show_words(text)
 
-    def _fit(self) -> None:
+    def fit(self) -> None:
         lines = max(1, round(self.document().size().height()))
         self.setFixedHeight(lines * self.fontMetrics().lineSpacing() + 2)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         if event.size().width() != event.oldSize().width():
-            self._fit()
+            self.fit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()

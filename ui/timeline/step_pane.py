@@ -22,6 +22,7 @@ from core.domain.steps import Step
 from ui.icons import icon, pixmap
 from ui.theme import Look
 from ui.timeline.described import Described, describe
+from ui.timeline.live import Live
 from ui.timeline.looks import kind_look
 from ui.timeline.output import FittedWords, OutputTab, WordsView
 from ui.timeline.pages import Rows
@@ -45,6 +46,7 @@ class StepPane(QFrame):
         super().__init__(parent)
         self._look, self._rows, self._clock = look, rows, clock
         self._session, self._step = "", Step(0, "tool", "done", 0)
+        self.live = Live()
         self.setObjectName("step")
         self.setProperty("surface", "panel")
         self.setMinimumWidth(280)
@@ -112,10 +114,25 @@ class StepPane(QFrame):
         lasted = (self._clock() if going else step.ended) - step.began
         told = describe(self._rows, session, step, max(0, lasted))
         self._title.show_text(visible(told.title))
-        head = self._output.show_source(session, told.output)
+        head = self._output.show_source(session, told.output) or self._tail()
         self._raw.show_words(told.raw[:RAW_LIMIT])
         self._show_tabs(output=told.output is not None, raw=True)
         self._show_summary(self._summarise(told, head))
+
+    def show_live(self) -> None:
+        """The running command has printed more."""
+        if not (tail := self._tail()):
+            return
+        shown = self._summary.findChild(FittedWords, "step.head")
+        if shown is None:
+            self.show_step(self._session, self._step)
+        else:
+            shown.show_words(tail)
+            shown.fit()
+
+    def _tail(self) -> str:
+        going = self._session and self._step.status == "running"
+        return self.live.tail(self._session, self._step.key) if going else ""
 
     def update_step(self, step: Step) -> None:
         """The step that is shown has changed."""

@@ -27,7 +27,7 @@ from core.domain.events import (
 from core.domain.problems import Problem
 from core.domain.question import Answer
 from core.engine.conversation import Conversation, conversation
-from core.engine.runs import Doubt
+from core.engine.doubt import Doubt
 from core.store.codec import decode
 from tests.core.engine.scenes import Scene, calling, crash, played
 

@@ -1,13 +1,15 @@
 """What a run works in: made before its first fact, told with its first command, gone when it ends."""
 
+import asyncio
 import contextlib
 from pathlib import Path
 from tempfile import gettempdir
 
 import pytest
 
-from core.domain.events import CallStarted, SandboxProven, ToolReturned
+from core.domain.events import CallStarted, CommandEnded, FileChanged, RunEnded, SandboxProven, ToolReturned
 from core.domain.problems import Problem
+from core.engine.drafts import Draft
 from core.tools.place import Place, open_place
 from core.workspace.bubblewrap import Bubblewrap
 from core.workspace.sandbox import choose
@@ -86,3 +88,96 @@ def test_without_its_folder_a_run_does_not_begin(tmp_path: Path) -> None:
             assert await scene.kinds(session) == before and not scene.engine.going(session)
 
     bounded(main())
+
+
+def started(command: str) -> dict[str, object]:
+    return calling("run", command=command, background=True)
+
+
+def test_a_command_in_the_background(tmp_path: Path) -> None:
+    """It gives an id at once, is looked after, ends with its run, and what it did is on record, once."""
+    command = "echo up; echo mine > a; while ! [ -e go ]; do sleep 0.02; done; echo on > b; sleep 600"
+    script = played(
+        started(command),
+        calling("run", command="touch go; while ! [ -e b ]; do sleep 0.02; done; echo other > c"),
+        calling("check", id="r1c1"),
+        calling("check", id="none"),
+        calling("write", path="d", content="a tool's"),
+        {"text": "Done."},
+    )
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            heard: list[Draft] = []
+            scene.engine.listen_drafts(heard.append)
+            session = await scene.run(script)
+            events = await scene.events(session)
+            back = [event for event in events if isinstance(event, ToolReturned)]
+            assert "r1c1" in back[0].output.head and not back[0].failed
+            assert back[2].output.head == "up\n\n[r1c1 is still running]" and "no command 'none'" in back[3].output.head
+            ended = next(event for event in events if isinstance(event, CommandEnded))
+            assert (ended.call_id, ended.output.head, ended.why) == ("r1c1", "up\n", "ended with the run")
+            assert isinstance(events[-1], RunEnded) and events.index(ended) == len(events) - 2
+            changed = [event.path for event in events if isinstance(event, FileChanged)]
+            assert sorted(changed) == ["a", "b", "c", "d", "go"], "each change once"
+            assert b"".join(draft.output for draft in heard if draft.call == "r1c1") == b"up\n"
+            assert not scene.bugs
+
+    bounded(main())
+
+
+def test_a_command_in_the_background_that_ends(tmp_path: Path) -> None:
+    script = played(
+        started("sleep 0.1; echo bye > a; exit 3"),
+        calling("check", id="r1c1", wait_s=20),
+        started("echo up; sleep 600"),
+        calling("check", id="r3c1", stop=True),
+        {"text": "Done."},
+    )
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.run(script)
+            events = await scene.events(session)
+            ends = [event for event in events if isinstance(event, CommandEnded)]
+            assert (ends[0].exit_code, ends[0].why) == (3, "") and ends[1].why == "stopped as asked"
+            back = [event.output.head for event in events if isinstance(event, ToolReturned)]
+            assert "r1c1 has ended: exit code 3" in back[1] and "r3c1 has ended: stopped as asked" in back[3]
+            rows = [row for row in scene.engine.steps(scene.engine.session(session)) if row.marks.get("background")]
+            assert [row.status for row in rows] == ["failed", "stopped"] and not scene.bugs
+
+    bounded(main())
+
+
+def test_a_stop_ends_commands_and_keeps_what_they_did(tmp_path: Path) -> None:
+    """The command in front and the one in the background: nothing lives on, both changes are on record."""
+    script = played(
+        started("echo 1 > a; sleep 600.25"), calling("run", command="echo 2 > b; echo ready; sleep 600.25"), {}
+    )
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            ready = asyncio.Event()
+            scene.engine.listen_drafts(lambda draft: ready.set() if b"ready" in draft.output else None)
+            session = await scene.start(script)
+            await ready.wait()
+            await scene.engine.stop(session)
+            events = await scene.events(session)
+            assert isinstance(events[-1], RunEnded) and events[-1].status == "stopped"
+            assert sorted(e.path for e in events if isinstance(e, FileChanged)) == ["a", "b"]
+            assert any(isinstance(event, CommandEnded) for event in events) and not scene.bugs
+            assert not alive("sleep 600.25")
+
+    bounded(main())
+
+
+def alive(words: str) -> list[Path]:
+    """Processes of this machine with such words."""
+    return [p for p in Path("/proc").glob("[0-9]*/cmdline") if words in words_of(p).replace("\0", " ")]
+
+
+def words_of(place: Path) -> str:
+    try:
+        return place.read_text(errors="replace")
+    except OSError:
+        return ""

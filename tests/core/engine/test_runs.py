@@ -27,8 +27,8 @@ from core.domain.events import (
 )
 from core.domain.problems import Problem
 from core.domain.question import Answer
+from core.engine.doubt import Doubt
 from core.engine.drafts import Draft
-from core.engine.runs import Doubt
 from core.models.catalogue import Catalogue
 from core.models.model import Delta, Request
 from tests.core.engine.scenes import bounded, calling, opened, played

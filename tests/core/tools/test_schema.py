@@ -20,16 +20,18 @@ GOOD: dict[str, dict[str, Any]] = {
     "patch": {"diff": "x"},
     "find": {"pattern": "*"},
     "search": {"pattern": "x", "glob": "*.py"},
-    "run": {"command": "ls", "timeout_s": 5},
+    "run": {"command": "ls", "timeout_s": 5, "background": True},
+    "check": {"id": "r1c1", "wait_s": 1},
     "todo": {"items": [{"text": "a", "status": "doing"}]},
     "decide": {"intent": "i", "options": [{"label": "a", "pros": ["p"]}], "choice": "a", "reason": "r"},
     "report_problem": {"severity": "low", "what": "w"},
     "ask_user": {"question": "?", "options": [{"label": "a"}]},
+    "recall_dropped": {"id": "r1c1", "start": 2, "end": 9},
 }
 
 
 def test_every_tool_tells_what_it_takes() -> None:
-    assert {each.name for each in specs()} == set(GOOD) == {*TOOLS, "ask_user"}
+    assert {each.name for each in specs()} == set(GOOD) == {*TOOLS, "ask_user", "recall_dropped"}
     for each in specs():
         text = json.dumps(each.schema)
         assert each.schema["type"] == "object" and each.schema["additionalProperties"] is False

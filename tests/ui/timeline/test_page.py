@@ -8,7 +8,9 @@ from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QTabBar, QToolButton,
 from pytestqt.qtbot import QtBot
 
 from core.domain.clock import SECOND
+from core.domain.events import Text, ToolReturned
 from core.domain.sessions import SessionRow
+from core.engine.drafts import Draft
 from tests.ui.hands import click, find, press
 from tests.ui.timeline.journals import EXIF, START, ListedRows, letter
 from ui.theme import Look
@@ -142,6 +144,23 @@ def test_a_step_tells_what_it_did_and_why(pane: StepPane, rows: ListedRows) -> N
     assert find(pane, QPlainTextEdit, "step.output").toPlainText() == EXIF
     raw = json.loads(find(pane, QPlainTextEdit, "step.raw").toPlainText())
     assert [entry["kind"] for entry in raw] == ["call_started", "tool_returned"]
+
+
+def test_a_running_command_shows_its_last_lines(pane: StepPane, rows: ListedRows) -> None:
+    """As it prints; only of its own call, and only until its result is there."""
+    step = rows.rows[4]._replace(status="running", ended=0, key="r9c1", last=rows.rows[4].first)
+    pane.show_step("s", step)
+    pane.live.hear(Draft("s", call="r9c2", output=b"another\n"))
+    pane.live.hear(Draft("s", call="r9c1", output=b"".join(b"line %d\n" % n for n in range(40))))
+    pane.show_live()
+    shown = find(pane, QPlainTextEdit, "step.head")
+    assert shown.toPlainText().split("\n")[0] == "line 28" and shown.toPlainText().endswith("line 39")
+    pane.live.hear(Draft("s", call="r9c1", output=b"more\x1b[2J"))
+    pane.show_live()
+    assert "more" in shown.toPlainText() and "\x1b" not in shown.toPlainText()
+    pane.live.settle("s", ToolReturned("r9c1", Text("line 0")))
+    pane.show_step("s", step)
+    assert pane.findChild(QPlainTextEdit, "step.head") is None or "line" not in summary(pane)
 
 
 def test_every_row_of_a_session_can_be_looked_at(pane: StepPane, rows: ListedRows) -> None:

@@ -1,0 +1,94 @@
+"""Files, commands and pictures in a message; what is sent now; drafts that survive."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, Qt, QUrl
+from PySide6.QtGui import QColor, QImage
+from PySide6.QtWidgets import QPlainTextEdit, QPushButton
+from pytestqt.qtbot import QtBot
+
+from tests.ui.hands import click, find, press, write
+from ui.composer.complete import best
+from ui.composer.panel import ComposerPanel
+from ui.theme import Look, load_fonts
+
+
+@pytest.fixture
+def panel(look: Look, qtbot: QtBot) -> ComposerPanel:
+    made = ComposerPanel(look)
+    qtbot.addWidget(made)
+    made.resize(600, 300)
+    made.show()
+    made.set_session("s", "")
+    made.set_commands({"stop": ("run.stop", "Stop the run"), "pin": ("session.pin", "Pin")})
+    field(made).setFocus()
+    return made
+
+
+def field(panel: ComposerPanel) -> QPlainTextEdit:
+    return find(panel, QPlainTextEdit, "composer.input")
+
+
+def test_ctrl_enter_sends_now(panel: ComposerPanel, qtbot: QtBot) -> None:
+    write(field(panel), "at once")
+    with qtbot.waitSignal(panel.said_now) as said:
+        press(field(panel), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert said.args == ["at once"] and panel.draft() == ""
+
+
+def test_a_file_is_named_from_its_letters(panel: ComposerPanel, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(panel.files_wanted):
+        write(field(panel), "read @ma")
+    panel.completion.set_files(["a.py", "src/main.py", "deep/mail.txt"])
+    assert panel.completion.isVisible() and panel.completion.count() == 2
+    press(field(panel), Qt.Key.Key_Down)
+    press(field(panel), Qt.Key.Key_Tab)
+    assert panel.draft() == "read @deep/mail.txt "
+    assert not panel.completion.isVisible()
+    write(field(panel), "@x")
+    press(field(panel), Qt.Key.Key_Escape)
+    assert panel.draft() == "read @deep/mail.txt @x"
+    assert best(["b/xa", "a/b"], "a", 9) == ["b/xa", "a/b"] and best(["xa", "a"], "a", 9) == ["a", "xa"]
+
+
+def test_a_command_is_completed_and_carried_out(panel: ComposerPanel, qtbot: QtBot) -> None:
+    write(field(panel), "/st")
+    press(field(panel), Qt.Key.Key_Return)
+    assert panel.draft() == "/stop"
+    with qtbot.waitSignal(panel.commanded) as told:
+        press(field(panel), Qt.Key.Key_Return)
+    assert told.args == ["run.stop"] and panel.draft() == ""
+    write(field(panel), "/other is a message")
+    with qtbot.waitSignal(panel.said):
+        press(field(panel), Qt.Key.Key_Return)
+
+
+def test_files_and_pictures_are_attached_taken_off_and_kept_with_their_session(
+    panel: ComposerPanel, look: Look, qtbot: QtBot, tmp_path: Path
+) -> None:
+    note = tmp_path / "note.md"
+    note.write_text("hello")
+    given = QMimeData()
+    given.setUrls([QUrl.fromLocalFile(str(note)), QUrl.fromLocalFile(str(tmp_path))])
+    with qtbot.waitSignal(panel.attached.refused) as refused:
+        field(panel).insertFromMimeData(given)
+    assert refused.args is not None and "no ordinary file" in refused.args[1]
+    picture = QImage(4, 4, QImage.Format.Format_RGB32)
+    picture.fill(QColor("red"))
+    pasted = QMimeData()
+    pasted.setImageData(picture)
+    field(panel).insertFromMimeData(pasted)
+    assert [(file.name, file.media_type) for file in panel.attached.files()] == [
+        ("note.md", "text/markdown"), ("picture-2.png", "image/png"),
+    ]  # fmt: skip
+    assert panel.draft() == ""
+    panel.set_session("other", "")
+    assert panel.attached.files() == () and not panel.attached.isVisible()
+    panel.set_session("s", "")
+    click(find(panel, QPushButton, "composer.attached.1.remove"))
+    assert [file.name for file in panel.attached.files()] == ["picture-2.png"]
+    panel.restyle(Look(look.theme, load_fonts(2.0)))
+    with qtbot.waitSignal(panel.said) as said:
+        panel.say()
+    assert said.args == [""] and len(panel.attached.take()) == 1

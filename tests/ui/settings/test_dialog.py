@@ -1,0 +1,98 @@
+"""The settings by hand: every field of the schema is there, searched, told when changed."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLabel, QLineEdit, QListWidget, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from core.domain.rules import Rule
+from core.domain.tiers import Tiers
+from core.settings.schema import Settings
+from core.store.weights import Weight
+from tests.ui.hands import click, find, press, write
+from ui.settings.dialog import UNMOVED, SettingsDialog, Shown
+from ui.settings.fields import settable
+from ui.settings.pages import DataState
+from ui.theme import Look, load_fonts
+
+RULE = Rule("r1", "allow", "run", "command", "pytest *")
+DATA = DataState(
+    "/home/me/data", 3_000_000, 1200, 3, 1, ("2026-11-20",),
+    (Weight("s1", "A large one", 900, 40, 2_000_000, (("tool_returned", 1_900_000), ("replied", 100))),),
+)  # fmt: skip
+SHOWN = Shown(Settings(theme="dark", max_rounds=12), [RULE], DATA)
+
+
+@pytest.fixture
+def dialog(look: Look, qtbot: QtBot) -> SettingsDialog:
+    made = SettingsDialog(look, SHOWN)
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+def test_every_setting_has_a_control_with_a_name(dialog: SettingsDialog) -> None:
+    for name, about in settable():
+        if name not in UNMOVED:
+            field = find(dialog, QWidget, f"settings.{name}")
+            assert field.accessibleName() == about.label and field.accessibleDescription() == about.help
+
+
+def test_changes_are_told_when_they_are_finished(dialog: SettingsDialog) -> None:
+    told: list[tuple[str, object]] = []
+    dialog.changed.connect(lambda name, value: told.append((name, value)))
+    theme = find(dialog, QComboBox, "settings.theme")
+    assert theme.currentText() == "Dark"
+    theme.setFocus()
+    press(theme, Qt.Key.Key_Down)
+    rounds = find(dialog, QDoubleSpinBox, "settings.max_rounds")
+    rounds.setFocus()
+    rounds.selectAll()
+    write(rounds, "30")
+    press(rounds, Qt.Key.Key_Return)
+    model = find(dialog, QLineEdit, "settings.model")
+    write(model, "ollama/qwen3")
+    assert len(told) == 2
+    press(model, Qt.Key.Key_Return)
+    small = find(dialog, QLineEdit, "settings.tiers.small")
+    write(small, "a/b, c/d")
+    press(small, Qt.Key.Key_Return)
+    assert told == [
+        ("theme", "contrast"), ("max_rounds", 30), ("model", "ollama/qwen3"), ("tiers", Tiers(small=("a/b", "c/d"))),
+    ]  # fmt: skip
+    assert not dialog.findChildren(QCheckBox, "settings.reduced_motion")
+
+
+def test_the_search_leaves_what_fits_and_says_when_nothing_does(dialog: SettingsDialog) -> None:
+    search, pages = find(dialog, QLineEdit, "settings.search"), find(dialog, QListWidget, "settings.pages")
+    QTest.keyClicks(search, "proxy")
+    shown = [pages.item(n).text() for n in range(pages.count()) if not pages.item(n).isHidden()]
+    assert shown == ["Network"] and pages.currentItem().text() == "Network"
+    QTest.keyClicks(search, "zzz")
+    assert find(dialog, QLabel, "settings.none").isVisible()
+    search.clear()
+    assert not find(dialog, QLabel, "settings.none").isVisible()
+
+
+def test_rules_are_taken_back_and_what_weighs_is_shown_with_its_reason(dialog: SettingsDialog, qtbot: QtBot) -> None:
+    dialog.show_page("Rules")
+    with qtbot.waitSignal(dialog.revoked) as revoked:
+        click(find(dialog, QPushButton, "settings.revoke.r1"))
+    assert revoked.args == ["r1"]
+    dialog.show_page("Data")
+    words = " ".join(label.text() for label in dialog.findChildren(QLabel))
+    assert "A large one" in words and "mostly what tools returned" in words and "3 sessions" in words
+    with qtbot.waitSignal(dialog.session_wanted) as wanted:
+        click(find(dialog, QPushButton, "settings.weight.s1"))
+    assert wanted.args == ["s1"]
+
+
+def test_it_holds_at_the_largest_letters_and_without_rules(look: Look, qtbot: QtBot) -> None:
+    large = Look(look.theme, load_fonts(2.0))
+    dialog = SettingsDialog(large, Shown(Settings(), None, DATA, "They cannot be read."))
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    assert find(dialog, QLabel, "settings.rules.trouble").text() == "They cannot be read."

@@ -1,0 +1,136 @@
+"""What goes along with a message: files and pictures, each with the button that takes it off again."""
+
+import mimetypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMimeData, Signal
+from PySide6.QtGui import QImage, QImageWriter
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from ui.figures import size
+from ui.theme import Look
+from ui.visible import visible
+from ui.widgets.announce import announce
+from ui.widgets.button import Button
+from ui.widgets.words import label
+
+LARGEST: Final = 20 << 20
+MOST: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file as it is sent: read when it was attached, so that what is sent is what was seen."""
+
+    name: str
+    media_type: str
+    body: bytes
+
+
+class AttachedFiles(QWidget):
+    """A line of them above the words; nothing where there is none."""
+
+    changed = Signal()
+    refused = Signal(str, str)  # what, why
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self._look = look
+        self._files: list[File] = []
+        self.setObjectName("composer.attached")
+        self.setAccessibleName(self.tr("Attached"))
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(6)
+        self.hide()
+
+    def files(self) -> tuple[File, ...]:
+        return tuple(self._files)
+
+    def take(self) -> tuple[File, ...]:
+        """They go with a message now."""
+        taken = self.files()
+        self._show([])
+        return taken
+
+    def put_back(self, files: Sequence[File]) -> None:
+        """What could not be sent."""
+        self._show([*files, *self._files])
+
+    def add_paths(self, paths: Sequence[str]) -> None:
+        found = [file for path in paths if (file := self._read(Path(path)))]
+        self._add(found)
+
+    def add_given(self, data: QMimeData) -> None:
+        """Pasted or dropped."""
+        paths = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
+        if paths:
+            self.add_paths(paths)
+        elif data.hasImage():
+            self._add([_picture(QImage(data.imageData()), len(self._files) + 1)])
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self._show(self._files)
+
+    def _add(self, files: list[File]) -> None:
+        kept = [file for file in files if file not in self._files]
+        if len(self._files) + len(kept) > MOST:
+            self.refused.emit(self.tr("Not all files were attached."), self.tr("A message takes {}.").format(MOST))
+        self._show([*self._files, *kept][:MOST])
+        if kept:
+            announce(self, self.tr("Attached: {}").format(", ".join(file.name for file in kept)))
+
+    def _read(self, path: Path) -> File | None:
+        """An ordinary file of a size that models take."""
+        try:
+            if not path.is_file():
+                self.refused.emit(self.tr("{} was not attached.").format(path.name), self.tr("It is no ordinary file."))
+                return None
+            if path.stat().st_size > LARGEST:
+                why = self.tr("It has {}; at most {} can be sent.").format(size(path.stat().st_size), size(LARGEST))
+                self.refused.emit(self.tr("{} was not attached.").format(path.name), why)
+                return None
+            return File(path.name, _media_type(path), path.read_bytes())
+        except OSError as error:
+            self.refused.emit(self.tr("{} was not attached.").format(path.name), f"{error.strerror or error}.")
+            return None
+
+    def _show(self, files: Sequence[File]) -> None:
+        self._files = list(files)
+        while (item := self._row.takeAt(0)) is not None:
+            if part := item.widget():
+                part.hide()
+                part.deleteLater()
+        for number, file in enumerate(self._files):
+            self._row.addWidget(self._chip(number, file))
+        self._row.addStretch(1)
+        self.setVisible(bool(self._files))
+        self.changed.emit()
+
+    def _chip(self, number: int, file: File) -> QWidget:
+        made = QWidget()
+        row = QHBoxLayout(made)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(2)
+        row.addWidget(label(f"{visible(file.name)[:40]} · {size(len(file.body))}", self._look.fonts.second, "badge"))
+        off = Button(self._look, "", name=f"composer.attached.{number + 1}.remove", tone="quiet", icon="x")
+        off.setAccessibleName(self.tr("Take {} off").format(file.name))
+        off.clicked.connect(lambda: self._show([each for each in self._files if each is not file]))
+        row.addWidget(off)
+        return made
+
+
+def _media_type(path: Path) -> str:
+    found = mimetypes.guess_type(path.name)[0]
+    return found or "text/plain"
+
+
+def _picture(image: QImage, number: int) -> File:
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    QImageWriter(buffer, QByteArray(b"png")).write(image)
+    return File(f"picture-{number}.png", "image/png", bytes(buffer.data().data()))

@@ -1,0 +1,1 @@
+"""What a person can set, and what is kept of them."""

@@ -1,0 +1,150 @@
+"""Pages that are no fields: the rules a person made, and the data that is kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from core.domain.rules import Rule
+from core.domain.steps import line as first_line
+from core.store.weights import Weight
+from ui.figures import size
+from ui.theme import Look
+from ui.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.words import label, surface
+
+KINDS = {
+    "tool_returned": "what tools returned",
+    "replied": "replies of the model",
+    "file_changed": "files as they were before changes",
+    "person_spoke": "what you said and attached",
+    "files_rewound": "files that were put back",
+    "run_started": "scripts and how runs began",
+    "context_compacted": "summaries of the context",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DataState:
+    """What there is to say of the data: where it is, how large, which backups, which sessions weigh most."""
+
+    folder: str
+    stored: int
+    facts: int
+    sessions: int
+    trashed: int
+    backups: tuple[str, ...] = ()
+    weights: tuple[Weight, ...] = ()
+
+
+class RulesPage(QWidget):
+    """Each rule in plain words, with the button that takes it back."""
+
+    revoked = Signal(str)
+
+    def __init__(self, look: Look, rules: Sequence[Rule] | None, why: str = "") -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        if rules is None:
+            column.addWidget(label(why, look.fonts.text, "failed", name="settings.rules.trouble", wrap=True))
+        elif not rules:
+            text = _tr(
+                "No rules yet. Choose “always” or “this folder” when an agent asks, and the rule is listed here."
+            )
+            column.addWidget(label(text, look.fonts.text, "second", name="settings.rules.none", wrap=True))
+        for rule in rules or ():
+            column.addWidget(self._row(look, rule))
+
+    def _row(self, look: Look, rule: Rule) -> QWidget:
+        made = surface("well")
+        row = QHBoxLayout(made)
+        row.setContentsMargins(12, 8, 8, 8)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(label(visible(rule.words), look.fonts.mono, name=f"settings.rule.{rule.id}", wrap=True))
+        where = _tr("in {}").format(visible(rule.where)) if rule.where else _tr("everywhere")
+        words.addWidget(label(where, look.fonts.second, "second", wrap=True))
+        button = Button(look, _tr("Revoke"), name=f"settings.revoke.{rule.id}")
+        button.setAccessibleName(_tr("Revoke {}").format(rule.words))
+        button.clicked.connect(lambda: self.revoked.emit(rule.id))
+        row.addLayout(words, 1)
+        row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        return made
+
+
+class DataPage(QWidget):
+    """How much there is, what weighs most, and what can be done about it."""
+
+    wanted = Signal(str)  # back_up, compact, empty, folder
+    session_wanted = Signal(str)
+
+    def __init__(self, look: Look, state: DataState) -> None:
+        super().__init__()
+        self._look = look
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        said = _tr("{size} in {sessions} sessions, {facts} facts. Kept in {folder}").format(
+            size=size(state.stored), sessions=f"{state.sessions:,}", facts=f"{state.facts:,}", folder=state.folder
+        )
+        column.addWidget(label(said, look.fonts.text, name="settings.data.said", wrap=True))
+        column.addLayout(self._buttons(state))
+        newest = ", ".join(state.backups[:3]) or _tr("none yet")
+        text = _tr("Backups, one for each day of use: {}").format(newest)
+        column.addWidget(label(text, look.fonts.second, "second", name="settings.data.backups", wrap=True))
+        restore = _tr(
+            "To put one back, quit and run: journeyman backup --restore NAME. The present data is kept aside."
+        )
+        column.addWidget(label(restore, look.fonts.second, "second", wrap=True))
+        column.addSpacing(8)
+        column.addWidget(label(_tr("What weighs most"), look.fonts.bold))
+        for weight in state.weights:
+            column.addWidget(self._row(weight))
+
+    def _buttons(self, state: DataState) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        buttons = [
+            ("back_up", _tr("Back up now"), True),
+            ("compact", _tr("Make the file smaller"), True),
+            ("empty", _tr("Empty the trash ({})…").format(state.trashed), state.trashed > 0),
+            ("folder", _tr("Show the folder"), True),
+        ]
+        for word, text, can in buttons:
+            button = Button(self._look, text, name=f"settings.data.{word}")
+            button.setEnabled(can)
+            button.clicked.connect(lambda _=False, word=word: self.wanted.emit(word))
+            row.addWidget(button)
+        row.addStretch(1)
+        return row
+
+    def _row(self, weight: Weight) -> QWidget:
+        look, made = self._look, surface("well")
+        row = QHBoxLayout(made)
+        row.setContentsMargins(12, 8, 8, 8)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(label(visible(first_line(weight.title)), look.fonts.strong, wrap=True))
+        why = _tr("{facts} facts; mostly {kinds}").format(facts=f"{weight.facts:,}", kinds=_why(weight))
+        words.addWidget(label(why, look.fonts.second, "second", wrap=True))
+        row.addLayout(words, 1)
+        row.addWidget(label(size(weight.size), look.fonts.text), 0, Qt.AlignmentFlag.AlignTop)
+        button = Button(look, _tr("Go there"), name=f"settings.weight.{weight.session}", tone="quiet")
+        button.setAccessibleName(_tr("Go to {}").format(weight.title))
+        button.clicked.connect(lambda: self.session_wanted.emit(weight.session))
+        row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        return made
+
+
+def _why(weight: Weight) -> str:
+    """The kinds that make it heavy: those that are a tenth of it."""
+    heavy = [kind for kind, part in weight.kinds if part * 10 >= weight.size] or [kind for kind, _ in weight.kinds[:1]]
+    return ", ".join(_tr(KINDS.get(kind, kind.replace("_", " "))) for kind in heavy)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("settings", text)

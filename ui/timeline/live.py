@@ -1,0 +1,54 @@
+"""What is being said and printed right now: kept until its facts are there, and no longer."""
+
+from core.domain.events import (
+    CommandEnded,
+    Replied,
+    ReplyCut,
+    RunEnded,
+    RunEvent,
+    RunInterrupted,
+    RunPaused,
+    ToolReturned,
+)
+from core.engine.drafts import Draft
+
+KEPT = 16 * 1024  # bytes of one command
+LINES = 12
+
+
+class Live:
+    """The reply of each session, and what each of its calls prints."""
+
+    def __init__(self) -> None:
+        self._replies: dict[str, str] = {}
+        self._printed: dict[tuple[str, str], bytes] = {}
+
+    def hear(self, draft: Draft) -> None:
+        name = draft.session
+        if draft.call:
+            self._printed[name, draft.call] = (self._printed.get((name, draft.call), b"") + draft.output)[-KEPT:]
+        elif draft.ended:
+            self._replies.pop(name, None)
+        elif draft.text:
+            self._replies[name] = self._replies.get(name, "") + draft.text
+
+    def settle(self, session: str, event: RunEvent) -> None:
+        """Facts take the place of what was only told."""
+        match event:
+            case Replied() | ReplyCut():
+                self._replies.pop(session, None)
+            case ToolReturned(call_id=call) | CommandEnded(call_id=call):
+                self._printed.pop((session, call), None)
+            case RunEnded() | RunPaused() | RunInterrupted():
+                for key in [key for key in self._printed if key[0] == session]:
+                    del self._printed[key]
+            case _:
+                pass
+
+    def reply(self, session: str) -> str:
+        return self._replies.get(session, "")
+
+    def tail(self, session: str, call: str) -> str:
+        """The last lines of what a call prints."""
+        text = self._printed.get((session, call), b"").decode("utf-8", "replace")
+        return "\n".join(text.rstrip("\n").split("\n")[-LINES:])
