@@ -47,6 +47,7 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> None:
     run.add_argument("task", metavar="TASK")
     run.add_argument("-C", dest="folder", metavar="DIR", default=".", help="the folder to work in (else this one)")
     run.add_argument("--script", metavar="FILE", help="play this script instead of a model")
+    run.add_argument("--text-calls", action="store_true", help="for models without tool calls: they write them")
     run.add_argument("--agent", metavar="A", default="", help="as this agent, a file A.toml in the folder `agents`")
     run.add_argument(
         "--model", metavar="P/M", default="", help="this model, as PROVIDER/MODEL (else the one that is set)"

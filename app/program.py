@@ -21,6 +21,7 @@ from ui.loop import WindowLoop
 from ui.selection import Selection
 from ui.shell import Shell
 from ui.theme import Look, dress, load_fonts, load_theme
+from ui.tray import Tray
 from ui.window import MainWindow
 from ui.window_state import WindowState
 from ui.wishes import Wishes
@@ -51,6 +52,7 @@ class Program(QObject):
         self.engine = EngineThread(folder, self._feed, self.wanted.emit, self._report)
         self._heartbeat = Heartbeat(folder)
         self._reader: Reader | None = None
+        self._tray: Tray | None = None
         self.wanted.connect(self._come_forward, Qt.ConnectionType.QueuedConnection)
         self.troubled.connect(self.window.tell, Qt.ConnectionType.QueuedConnection)
         self._set: Callable[[str, Any], None] = lambda name, value: self._use(name, value)
@@ -93,6 +95,8 @@ class Program(QObject):
 
     def _close(self) -> None:
         self._heartbeat.close()
+        if self._tray:
+            self._tray.close()
         self._shell.deleteLater()
         if self._reader:
             self._reader.close()
@@ -107,6 +111,22 @@ class Program(QObject):
         self.window.read_from(self._reader)
         await asyncio.sleep(0)  # a click may come in between
         self.window.show_first()
+        self._open_tray()
+
+    def _open_tray(self) -> None:
+        """What the desktop shows of us; there may be no place for it."""
+        window, dot = self.window, self._look.theme.waiting
+        self._tray = Tray(self._app, self._shell, self._app.windowIcon(), window.waiting, dot)
+        self._tray.wanted.connect(self._show_waiting)
+        self._tray.new_run.connect(window.new_run)
+        self._tray.new_run.connect(self._come_forward)
+        self._tray.leaving.connect(self._shell.close)
+        window.waiting_changed.connect(self._tray.count)
+
+    def _show_waiting(self, session: str) -> None:
+        self._come_forward()
+        if session:
+            self.window.go_to_question(session)
 
     async def _start_demo(self, bridge: "Bridge") -> str:
         async def start(engine: "Engine") -> str:

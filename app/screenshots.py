@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,11 +16,15 @@ from core.domain.problems import Problem, Trouble
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
+    from ui.window import MainWindow
+
 SCALES = (100, 150)
 THEMES = ("light", "dark")
 SIZE = (1440, 900)
 SETTLES = 4
+ARMED_MS = 3_000
 WAITING: Final = "Mould complaint to landlord"
+CONSENT: Final = "Upgrade billing service to 3.12"
 DONE: Final = "Letter about the mould"
 INTERRUPTED: Final = "Back up the photo archive"
 COMMAND_ROW: Final = 7
@@ -101,10 +106,13 @@ def _screens(home: Path, theme_name: str) -> Iterator[tuple[str, "QWidget"]]:
         if dialog:
             yield "dialog", dialog
             dialog.close()
+        window.go_to(by_title[CONSENT])
+        yield from _asking(window, shell)
         window.go_to(by_title[DONE])
         yield "answer", shell
         window.view.page.select_row(COMMAND_ROW)
         yield "step", shell
+        yield from _tabs(window, shell)
         window.go_to(by_title[INTERRUPTED])
         yield "interrupted", shell
         window.tell(
@@ -113,3 +121,50 @@ def _screens(home: Path, theme_name: str) -> Iterator[tuple[str, "QWidget"]]:
         yield "notice", shell
         shell.deleteLater()
         reader.close()
+
+
+def _asking(window: "MainWindow", shell: "QWidget") -> Iterator[tuple[str, "QWidget"]]:
+    """A session that waits for consent, its dialog, a form, and the list of all that waits."""
+    from app.sample_home import FORM
+    from core.domain.clock import now
+    from ui.ask.dialog import QuestionDialog
+
+    _wait_until_armed(window.view.asking.card)
+    yield "consent", shell
+    window.view.open_question()
+    if asking := window.view.dialog:
+        _wait_until_armed(asking)
+        yield "consent-dialog", asking
+        asking.close()
+    form = QuestionDialog(window.look, replace(FORM, asked=now()), context="Draft the minutes", parent=shell)
+    form.open()
+    yield "form-dialog", form
+    form.close()
+    window.inbox.open_at(window.status.waiting_button)
+    yield "inbox", window.inbox
+    window.inbox.close()
+
+
+def _wait_until_armed(asking: object) -> None:
+    """Nothing can be allowed in the first moment: the picture is of the one after it."""
+    from PySide6.QtCore import QDeadlineTimer, QEventLoop
+
+    from app.display import application
+    from ui.ask.card import ConsentCard
+    from ui.ask.dialog import ConsentDialog
+
+    over = QDeadlineTimer(ARMED_MS)
+    while isinstance(asking, ConsentCard | ConsentDialog) and not asking.form.can_allow() and not over.hasExpired():
+        application().processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 50)
+
+
+def _tabs(window: "MainWindow", shell: "QWidget") -> "Iterator[tuple[str, QWidget]]":
+    """The other views of the same run, with everything read."""
+    from ui.session_view import CHANGES, DECISIONS, TIMELINE
+    from ui.timeline.page import STEPS
+
+    window.view.scan.finish()
+    for name in (TIMELINE, CHANGES, DECISIONS):
+        window.view.page.show_tab(name)
+        yield name, shell
+    window.view.page.show_tab(STEPS)

@@ -26,6 +26,7 @@ COMMANDS: Final = (
     Command("composer.attach", "Attach files", "Ctrl+Shift+A", "paperclip", "session", RUN),
     Command("run.pause", "Pause after this round", "Ctrl+Shift+P", "circle-pause", "running", RUN),
     Command("run.stop", "Stop the run", "Ctrl+.", "square", "going", RUN),
+    Command("run.find", "Find in this run", "Ctrl+F", "search", "session", RUN),
     Command("palette.commands", "Commands", "Ctrl+K", "search", "", GO),
     Command("palette.sessions", "Go to a session", "Ctrl+P", "footprints", "", GO),
     Command("sessions.search", "Search sessions", "Ctrl+Shift+F", "search", "", GO),

@@ -1,9 +1,11 @@
 """What panels read from: the window is built before there is a file."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from core.domain.question import Question
 from core.domain.steps import Step
+from core.store.marks import Mark
 from core.store.reader import Reader
 from ui.ask.wanted import Wanted
 
@@ -30,3 +32,21 @@ class Reading:
 
     def entry(self, session: str, seq: int) -> dict[str, Any]:
         return self.reader.entry(session, seq) if self.reader else {}
+
+    def sample(self, session: str, count: int, most: int) -> list[Mark]:
+        return self.reader.sample(session, count, most) if self.reader else []
+
+    def stretch(self, session: str, first: int, count: int) -> list[Mark]:
+        return self.reader.stretch(session, first, count) if self.reader else []
+
+    def lines(self, session: str, kinds: Iterable[str], after: int, until: int) -> list[dict[str, Any]]:
+        return self.reader.lines(session, kinds, after, until) if self.reader else []
+
+    def row_of(self, session: str, seq: int) -> int | None:
+        return self.reader.row_of(session, seq) if self.reader else None
+
+    def find_in(self, session: str, text: str) -> list[int]:
+        return self.reader.find_in(session, text) if self.reader else []
+
+    def kept(self, blob: str) -> bytes | None:
+        return self.reader.kept(blob) if self.reader else None

@@ -1,6 +1,7 @@
-"""The centre for one session: its run, what it asks, and the place to write to it."""
+"""The centre for one session: its run in several views, what it asks, and the place to write to it."""
 
 from collections.abc import Sequence
+from typing import Final, Protocol
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
@@ -10,19 +11,39 @@ from core.domain.question import Answer
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from ui.ask.place import Asked, AskPlace, Dialog
+from ui.changes.panel import ChangesPanel, Contents
 from ui.composer.panel import ComposerPanel
+from ui.decisions.panel import DecisionsPanel
+from ui.scan import Lines, PastScan
 from ui.theme import Look
-from ui.timeline.page import RunPage
-from ui.timeline.pages import Rows
+from ui.timeline.endings import Made, RunEnd, Verdict
+from ui.timeline.page import STEPS, RunPage, RunRows
+from ui.timeline.waterfall.panel import WaterfallPanel
+from ui.timeline.waterfall.rows import Stretches
+
+TIMELINE: Final = "timeline"
+CHANGES: Final = "changes"
+DECISIONS: Final = "decisions"
+
+
+class SessionRows(RunRows, Stretches, Lines, Contents, Protocol):
+    """Everything that the views of a session read."""
 
 
 class SessionView(QWidget):
+    """One step is chosen in all views at once; what should happen is said in signals of the panels."""
+
     answered = Signal(str, Answer)
 
-    def __init__(self, look: Look, rows: Rows, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Look, rows: SessionRows, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self.page = RunPage(look, rows)
+        self.waterfall = WaterfallPanel(look, rows)
+        self.changes = ChangesPanel(look, rows)
+        self.decisions = DecisionsPanel(look, rows)
+        self.scan = PastScan(rows, self)
+        self._chosen_row = -1
         self.composer = ComposerPanel(look)
         self.asking = AskPlace(look)
         self._row = SessionRow("")
@@ -32,18 +53,44 @@ class SessionView(QWidget):
         self._column.addWidget(self.page, 1)
         self._column.addWidget(self.asking)
         self._column.addWidget(self.composer)
-        self.page.step_opened.connect(self._open_step)
+        self.page.add_tab(TIMELINE, self.tr("Timeline"), self.waterfall)
+        self.page.add_tab(CHANGES, self.tr("Changes"), self.changes)
+        self.page.add_tab(DECISIONS, self.tr("Decisions"), self.decisions)
+        self._connect()
+
+    def _connect(self) -> None:
+        page = self.page
+        page.step_opened.connect(self._open_step)
+        page.step_chosen.connect(lambda step: self._note_row(step.row))
+        page.tab_chosen.connect(self._fill_tab)
+        page.changes_wanted.connect(self._show_changes)
+        page.tell_ends(self._end_of)
+        self.waterfall.step_chosen.connect(self._choose_elsewhere)
+        self.changes.row_wanted.connect(self._show_row)
+        self.decisions.row_wanted.connect(self._show_row)
+        self.scan.changed.connect(self._hear_past)
         self.asking.answered.connect(self.answered)
-        self.asking.put_off.connect(self.composer.focus_input)
-        self.asking.left.connect(self.composer.focus_input)
+        self.asking.put_off.connect(self._leave_question)
+        self.asking.left.connect(self._leave_question)
 
     @property
     def dialog(self) -> Dialog | None:
         return self.asking.dialog
 
+    @property
+    def wide(self) -> bool:
+        """Does what is shown want the room of the step pane as well?"""
+        return self.page.tab == CHANGES
+
     def show_session(self, row: SessionRow) -> None:
+        other = row.id != self._row.id
         self._row = row
+        if other:
+            self._chosen_row = -1
         self.page.show_session(row)
+        self.scan.follow(row.id, row.seq)
+        if other:
+            self._fill_tab(self.page.tab)
         self.composer.set_running(row.status in {"running", "waiting"})
         self.composer.set_closed(
             self.tr("Say first what becomes of the interrupted step.") if row.status == "interrupted" else ""
@@ -53,10 +100,12 @@ class SessionView(QWidget):
 
     def apply(self, changes: Sequence[Step]) -> None:
         self.page.apply(changes)
+        if self.page.tab == TIMELINE:
+            self.waterfall.apply(changes)
 
     def show_questions(self, asked: Sequence[Asked]) -> None:
         """The oldest open question, or request for consent, of this session stands above the composer."""
-        self.asking.show_asked(self._row.title, asked)
+        self.asking.show_asked(self._row.id, self._row.title, asked)
 
     def focus_question(self, *, sent: bool = False) -> None:
         """Bring the keyboard to the question, unless the person is writing.
@@ -70,8 +119,71 @@ class SessionView(QWidget):
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        for part in (self.page, self.composer, self.asking):
+        for part in (self.page, self.waterfall, self.changes, self.decisions, self.composer, self.asking):
             part.restyle(look)
+
+    def focus_composer(self) -> None:
+        """Bring the keyboard to where a message is written."""
+        self.page.show_tab(STEPS)
+        self.composer.focus_input()
+
+    def _leave_question(self) -> None:
+        """The keyboard goes on where the person is."""
+        if self.page.tab == STEPS:
+            self.composer.focus_input()
+        else:
+            self.page.focus_tab()
+
+    # one selection, several views
+
+    def _note_row(self, row: int) -> None:
+        self._chosen_row = row
+
+    def _choose_elsewhere(self, step: Step) -> None:
+        """Chosen in another view: the steps follow, and tell the rest of the window."""
+        self._chosen_row = step.row
+        self.page.select_row(step.row)
+
+    def _show_row(self, row: int) -> None:
+        self.page.show_tab(STEPS)
+        self.page.select_row(row)
+
+    def _fill_tab(self, name: str) -> None:
+        """A view is brought up to date when it is looked at; only the steps are written to."""
+        self.composer.setVisible(name == STEPS)
+        self.asking.bar(name != STEPS)
+        if name == TIMELINE:
+            first, end = self.page.run_rows(self._chosen_row)
+            self.waterfall.show_run(self._row.id, first, end)
+            self.waterfall.select_row(self._chosen_row)
+        elif name == CHANGES:
+            self.changes.show_past(self._row, self.scan.past, reading=not self.scan.done)
+        elif name == DECISIONS:
+            self.decisions.show_past(self._row.id, self.scan.past, reading=not self.scan.done)
+
+    def _show_changes(self, path: str) -> None:
+        self.page.show_tab(CHANGES)
+        self.changes.show_file(path)
+
+    def _hear_past(self) -> None:
+        """More is known of what a person looks back on."""
+        past = self.scan.past
+        added, removed = past.totals()
+        lines = [(f"+{added}", "done")] * bool(added) + [(f"−{removed}", "failed")] * bool(removed)
+        if not lines and past.files:
+            lines = [(str(len(past.files)), "second")]
+        self.page.show_figures(CHANGES, lines)
+        count = sum(choice.kind != "notice" for choice in past.choices)
+        self.page.show_figures(DECISIONS, [(f"{count:,}", "second")] if count else [])
+        self.page.tell_ends(self._end_of)
+        if self.page.tab in {CHANGES, DECISIONS}:
+            self._fill_tab(self.page.tab)
+
+    def _end_of(self, step: Step) -> RunEnd:
+        """What the card at the end of a run shows."""
+        past = self.scan.past
+        files = tuple(Made(f.path, f.added, f.removed, f.new and f.kept) for f in past.of_run(step.run))
+        return RunEnd(self.page.model.header(step.run), files, Verdict(*past.verdicts.get(step.run, ("", ""))))
 
     def _open_step(self, step: Step) -> None:
         """Enter on a row that waits opens its question as a dialog."""

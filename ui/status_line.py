@@ -42,6 +42,10 @@ class StatusLine(QFrame):
         self.restyle(look)
         self.show_waiting(0)
 
+    @property
+    def waiting_button(self) -> Button:
+        return self._waiting
+
     def show_waiting(self, count: int) -> None:
         self._waiting.setVisible(count > 0)
         self._waiting.setText(self.tr("{} waiting").format(count))

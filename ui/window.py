@@ -297,13 +297,14 @@ class MainWindow(QWidget):
         self.selection.choose_session("")
 
     def _focus_composer(self) -> None:
-        self.view.composer.focus_input()
+        self.view.focus_composer()
 
     def _acts(self) -> dict[str, Callable[[], object]]:
         return {
             "run.new": self.new_run,
             "run.stop": self.stop_wanted.emit,
             "run.pause": self.pause_wanted.emit,
+            "run.find": self.view.page.find_words,
             "composer.attach": self.view.composer.choose_files,
             "composer.focus": self._focus_composer,
             "question.next": self.next_question,
@@ -348,6 +349,7 @@ class MainWindow(QWidget):
     def _connect(self) -> None:
         self.view.page.step_chosen.connect(self._show_step)
         self.view.page.stop.connect(self.stop_wanted)
+        self.view.page.tab_chosen.connect(lambda _: self._set_pane_visible(self._pane_wanted))
         self.view.composer.draft_changed.connect(self._state.keep_draft)
         self.view.composer.commanded.connect(self.deeds.actions.trigger)
         self.view.composer.set_commands(self.deeds.actions.slash())
@@ -358,6 +360,7 @@ class MainWindow(QWidget):
         self.sessions.new_run.connect(self.new_run)
         self.status.inbox_wanted.connect(self.inbox.open_at)
         self.inbox.chosen.connect(self.go_to_question)
+        self.view.asking.unsent.connect(self.give_back)
         self.status.theme_wanted.connect(self.theme_wanted)
         self.status.commands_wanted.connect(self.deeds.open_commands)
         self.sessions.undo_wanted.connect(self.toast.undo)
@@ -374,7 +377,8 @@ class MainWindow(QWidget):
 
     def _set_pane_visible(self, visible: bool) -> None:
         room = self.width() >= FOLD_BELOW
-        self.pane.setVisible(visible and room and self._centre.currentWidget() is self.view)
+        here = self._centre.currentWidget() is self.view and not self.view.wide
+        self.pane.setVisible(visible and room and here)
 
     # Qt
 

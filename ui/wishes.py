@@ -17,14 +17,15 @@ from ui.ask.wanted import Wanted
 from ui.bridge import Bridge
 from ui.filing import Filing
 from ui.link_dialog import LinkDialog
+from ui.run_wishes import RunWishes
 from ui.sessions.rows import Hit
 from ui.settings_door import SettingsDoor
 from ui.tasks import Tasks
 from ui.window import MainWindow
 
 if TYPE_CHECKING:
+    from core.engine.doubt import Settle
     from core.engine.engine import Engine
-    from core.engine.runs import Settle
 
 NAMEABLE: Final = 20_000
 
@@ -52,6 +53,7 @@ class Wishes(QObject):
         window.view.composer.said_now.connect(lambda text: self.say(text, now=True))
         window.view.composer.files_wanted.connect(self.list_files)
         window.view.answered.connect(self.answer)
+        self.run = RunWishes(window, bridge, self.tasks)
         window.view.asking.allowed.connect(self.allow)
         window.view.asking.denied.connect(self.deny)
         window.view.asking.denied_all.connect(self.deny_all)
@@ -117,17 +119,17 @@ class Wishes(QObject):
         first, *others = names
 
         async def say(engine: "Engine") -> None:
-            await engine.allow(first, scope, patterns, go_on=True)
+            await engine.allow(first, scope, patterns, go_on=not others)
             for name in others:
                 with suppress(Problem):
-                    await engine.allow(name, go_on=True)
+                    await engine.allow(name, go_on=name == others[-1])
 
         self.tasks.start(self._bridge.ask(say), "allow")
 
     def deny(self, names: tuple[str, ...], reason: str) -> None:
         async def say(engine: "Engine") -> None:
             for name in names:
-                await engine.deny(name, reason, go_on=True)
+                await engine.deny(name, reason, go_on=name == names[-1])
 
         self.tasks.start(self._bridge.ask(say), "deny")
 

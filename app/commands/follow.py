@@ -8,6 +8,7 @@ from app.output import plain_entry
 from core.domain.events import QuestionAsked, Replied, RunEnded, RunInterrupted
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
+from core.domain.sessions import SessionRow
 from core.domain.steps import OPEN, Step, verb
 from core.engine.engine import Engine
 from core.store.told import Told
@@ -45,12 +46,22 @@ class Follower:
                 code = await self._react(told)
                 if code is not None:
                     return code
+            elif isinstance(told.entry.event, QuestionAsked) and self._is_below(told.session, session):
+                code = await self._react(told)
+                if code is not None:
+                    return code
         return FAILED  # the run is gone without a last word: its journal could not be written
+
+    def _is_below(self, row: SessionRow, session: str) -> bool:
+        """Is this a sub-agent of the session, at any depth?"""
+        while row.parent and row.parent != session:
+            row = self._context.engine.session(row.parent)
+        return row.parent == session
 
     async def open_questions(self, session: str) -> int | None:
         """Questions that were asked before we listened."""
         for row, question in self._context.engine.questions():
-            if row.id == session:
+            if row.id == session or self._is_below(row, session):
                 code = await self._answer(question)
                 if code is not None:
                     return code

@@ -68,6 +68,7 @@ async def _begin(context: Context, task: str, folder: Path, began: RunStarted) -
         typed = context.typed
         began = replace(
             began,
+            in_words=getattr(typed, "text_calls", False),  # the demo has no choice of it
             autonomy=typed.autonomy,
             unanswered=typed.unanswered if typed.answer_minutes > 0 else "wait",
             answer_minutes=typed.answer_minutes,

@@ -94,7 +94,8 @@ class RunStarted:
 
     `agent` names a profile, `system` is what the model is told of itself, `tools` those it may call (none named: all),
     `guides` what the folder said. `role` is the part that a sub-agent plays in a script, `schema` the shape that its
-    last reply must have. `boundary` surrounds words that are data: nobody could have known it.
+    last reply must have. `in_words`: the model writes its calls as text.
+    `boundary` surrounds words that are data: nobody could have known it.
     `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
     `effort`, `max_output` and `temperature` are asked of the model where they are set.
     `autonomy` says how often the agent may ask, `unanswered` what happens when nobody answers for `answer_minutes`.
@@ -119,6 +120,7 @@ class RunStarted:
     autonomy: Autonomy = "balanced"
     unanswered: Unanswered = "wait"
     answer_minutes: float = 0.0
+    in_words: bool = False
     effort: str = ""
     max_output: int = 0
     temperature: float | None = None
@@ -237,7 +239,10 @@ class CallRefused:
 
 @dataclass(frozen=True, slots=True)
 class FileChanged:
-    """`before` and `after` name the contents kept as blobs; empty means there was, or is, no file."""
+    """`before` and `after` name the contents kept as blobs; empty means there was, or is, no file.
+
+    The modes are the permission bits; 0 means that they are not known.
+    """
 
     call_id: str
     path: str
@@ -245,6 +250,8 @@ class FileChanged:
     after: str = ""
     added: int = 0
     removed: int = 0
+    mode_before: int = 0
+    mode_after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,6 +464,7 @@ class Rewound:
     path: str
     before: str = ""
     after: str = ""
+    mode: int = 0  # the permission bits it had before that; 0 means not known
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def file_changed(call: str, change: Change, blobs: dict[str, bytes]) -> FileChan
         if body is not None:
             blobs[names[-1]] = body
     added, removed = lines_changed(change.before or b"", change.after or b"")
-    return FileChanged(call, change.path, names[0], names[1], added, removed)
+    return FileChanged(call, change.path, names[0], names[1], added, removed, *change.modes)
 
 
 def lines_changed(before: bytes, after: bytes) -> tuple[int, int]:

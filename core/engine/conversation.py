@@ -156,8 +156,12 @@ class Conversation:
                 pass
 
     def doubted(self) -> dict[str, str]:
-        """The calls that started and did not return: id → what a person sees of them."""
-        return {call: self.started[call] for call in self.pending if call in self.started}
+        """The calls that started and did not return: id → what a person sees of them.
+
+        One that began a session is not in doubt: that session knows what became of it.
+        """
+        started = (call for call in self.pending if call in self.started and call not in self.children)
+        return {call: self.started[call] for call in started}
 
     def ratio(self, model: str) -> float:
         """Real tokens of a model to estimated ones, as far as its server has told."""

@@ -1,6 +1,13 @@
-"""What is said where calls may have run and nobody has decided yet what to do with them."""
+"""Calls that may have run when Journeyman ended, and what a person can say of them."""
 
+from typing import Literal
+
+from core.domain.events import Text
 from core.domain.problems import Problem
+
+Settle = Literal["", "again", "skip", "end"]  # what to do with calls that may have run
+GOES_ON = frozenset({"running", "waiting", "interrupted", "paused"})  # sessions that have not ended
+SKIPPED = Text("[Journeyman ended while this call ran, so it may have had its effect. It was not run again.]")
 
 
 class Doubt(Problem):

@@ -12,13 +12,15 @@ from core.domain.problems import Problem
 from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
+from core.engine.choosing import choose_model
 from core.engine.consents import Consents
+from core.engine.doubt import GOES_ON, Settle
 from core.engine.drafts import Draft, Drafts
 from core.engine.history import History
 from core.engine.past import Past
 from core.engine.profiles import Profile, profiles
 from core.engine.providers import Overview, Providers
-from core.engine.runs import GOES_ON, Runs, Settle
+from core.engine.runs import Runs
 from core.engine.shelf import Shelf
 from core.models.trial import Trial
 from core.settings.file import SettingsFile
@@ -101,7 +103,9 @@ class Engine:
         self, session: str, model: str, *, effort: str = "", max_output: int = 0, temperature: float | None = None
     ) -> None:
         """Which model works from the next request on, and what is asked of it."""
-        await self._runs.choose(session, ModelChosen(model, effort, max_output, temperature))
+        self.session(session)
+        chosen = ModelChosen(model, effort, max_output, temperature)
+        await choose_model(self._journal, self._runs.check, session, chosen)
 
     async def models(self, *, fresh: bool = False) -> Overview:
         """Every server and its models, windows, prices; where keys are from, never a key."""
@@ -128,15 +132,15 @@ class Engine:
 
     async def answer(self, question: str, answer: Answer, *, go_on: bool = False) -> str:
         """Answer a question; the session it belongs to. With `go_on` a run that a restart left waiting is resumed."""
-        return await self._gone_on(await self._runs.answer(question, answer), go_on)
+        return await self._gone_on(await self._runs.answers.answer(question, answer), go_on)
 
     async def hold(self, question: str) -> None:
         """Somebody begins to answer: it does not run out of time any more."""
-        await self._runs.hold(question)
+        await self._runs.answers.hold(question)
 
     async def _gone_on(self, session: str, go_on: bool) -> str:
-        if go_on and not self._runs.going(session):
-            await self._runs.resume(session)
+        if go_on and not self._runs.going(root := self._runs.children.root(session)):
+            await self._runs.resume(root)
         return session
 
     def consents(self) -> list[tuple[SessionRow, OpenConsent]]:
@@ -184,6 +188,10 @@ class Engine:
     def when_gone(self, session: str, call: Callable[[], None]) -> None:
         """Call once nothing of the session is going, after everything of it was told."""
         self._runs.when_gone(session, call)
+
+    def children(self, session: str) -> list[SessionRow]:
+        """The sessions of its sub-agents, in order; `parent_call` names the call of each."""
+        return self._reader.children(session)
 
     def going(self, session: str) -> bool:
         return self._runs.going(session)

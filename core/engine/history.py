@@ -14,7 +14,19 @@ from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.domain.sessions import SessionRow
 from core.engine.fork import Why, fork_facts
-from core.engine.rewind import Kept, Plan, fact, last_rewind, overwritten, pasts, plan, plan_undo, put_back
+from core.engine.rewind import (
+    Kept,
+    Plan,
+    fact,
+    last_rewind,
+    overwritten,
+    pasts,
+    plan,
+    plan_part,
+    plan_undo,
+    put_back,
+)
+from core.store.blobs import blob_hash
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.workspace.thread import to_its_end
@@ -105,11 +117,12 @@ class History:
         name = await self.fork(session, told.first - 1, "model")
         return Beginning(name, (*told.words, start))
 
-    async def plan(self, session: str, to: int, force: Iterable[str] = ()) -> Plan:
-        """What putting the files back to how they were after the entry would do."""
+    async def plan(self, session: str, to: int, force: Iterable[str] = (), *, only: str = "") -> Plan:
+        """What putting the files back to how they were after the entry would do; `only` one of them, if named."""
         row, entries = self._row(session), await self._entries(session, self._row(session).seq)
         kept = self._kept(past.then for past in pasts(entries, to))
-        return await asyncio.to_thread(plan, Path(row.folder), entries, to, kept, force)
+        made = await asyncio.to_thread(plan, Path(row.folder), entries, to, kept, force)
+        return replace(made, files=tuple(file for file in made.files if file.path == only)) if only else made
 
     async def plan_undo(self, session: str, force: Iterable[str] = ()) -> Plan:
         """What taking back the last rewind would do."""
@@ -133,6 +146,20 @@ class History:
                 await self._journal.append(session, FilesRewound(made.to, left=stayed, undoes=made.undoes))
                 files = tuple(file for file in done.files if file.path not in stayed)
                 done = replace(done, files=files, left=(*done.left, *stayed))
+        return done
+
+    async def replace(self, session: str, path: str, held: str, body: bytes) -> FilesRewound:
+        """Give a file that holds these contents others: one part of what the agent changed is taken back."""
+        row = self._row(session)
+        made = await asyncio.to_thread(plan_part, Path(row.folder), row.seq, path, held, body)
+        async with self._still(session):
+            done = fact(made)
+            blobs = await to_its_end(overwritten, Path(row.folder), made)
+            blobs[blob_hash(body)] = body
+            await self._journal.append(session, done, blobs=blobs)
+            stayed = await to_its_end(put_back, Path(row.folder), made, blobs.get)
+        if stayed:
+            raise Problem(f"{path} was not changed.", "Somebody else changed it in this moment.", "Look at it again.")
         return done
 
     def _kept(self, names: Iterable[str]) -> Kept:

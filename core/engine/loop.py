@@ -20,6 +20,7 @@ from core.domain.ids import call_id
 from core.domain.problems import Problem
 from core.engine.asking import ask_person
 from core.engine.drafts import Draft
+from core.engine.finish import check_end
 from core.engine.guards import check_limits, check_repeats
 from core.engine.recall import recall
 from core.engine.room import choice_of, look_for_room, next_of, sent, shrink
@@ -27,6 +28,7 @@ from core.engine.work import Work
 from core.models.model import Asked, Delta, Fault, Model
 from core.models.retry import wait_s
 from core.tools.catalogue import ASK, TOOLS, read_arguments
+from core.tools.delegate import NAME as DELEGATE
 from core.tools.recall import RECALL, Recall, row
 
 
@@ -36,7 +38,9 @@ async def work(run: Work) -> RunEnded | RunPaused:
     while True:
         await give_results(run)
         if talk.done and not talk.waiting:
-            return RunEnded("completed")
+            ended = await check_end(run)
+            if ended or not talk.waiting:
+                return ended or RunEnded("completed")
         if run.pausing:
             return RunPaused(run.pause_why)
         if ended := await check_repeats(run) or await check_limits(run):
@@ -134,6 +138,9 @@ async def perform(run: Work, call: Call) -> None:
         return
     if call.tool == ASK:
         await ask_person(run, parameters, call.id, call.tool)
+        return
+    if call.tool == DELEGATE and run.delegate:
+        await run.delegate(run, call, parameters)
         return
     if call.tool == RECALL:
         await look_back(run, call.id, parameters)

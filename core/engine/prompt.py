@@ -44,7 +44,13 @@ def _brief(began: RunStarted, folder: Path, home: Path) -> RunStarted:
     found = guides(folder)
     boundary = began.boundary or new_boundary()
     tools = tuple(name for name in names() if agent.tools is None or name in agent.tools)
+    if began.role:  # of a sub-agent, whose tools are those it was given
+        tools = tuple(name for name in tools if name in began.tools)
     text = system_text(agent, folder, today(), found, boundary)
+    if began.role:
+        text += "\n\n" + _template("helper", name=began.role)
+    if began.schema.head:
+        text += "\n\n" + _template("shape", schema=began.schema.head)
     return replace(began, system=Text(text), tools=tools, guides=tuple(one.guide for one in found), boundary=boundary)
 
 

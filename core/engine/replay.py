@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.events import (
+    Call,
+    CallRefused,
     CallStarted,
     Entry,
     Replied,
@@ -32,10 +34,10 @@ from core.domain.events import (
 )
 from core.domain.problems import Problem
 from core.engine.conversation import Conversation
+from core.engine.doubt import SKIPPED
 from core.engine.drafts import Drafts
 from core.engine.fork import CUT
 from core.engine.loop import work
-from core.engine.runs import SKIPPED
 from core.engine.work import Work
 from core.models.recorded import Recorded, outcomes
 from core.store.codec import decode, pack
@@ -43,6 +45,7 @@ from core.store.database import Database
 from core.store.journal import Journal, Listener
 from core.store.opening import FILE
 from core.store.reader import Reader
+from core.tools.delegate import Delegate
 from core.tools.place import Place, open_place
 from core.tools.tool import Tool
 
@@ -205,6 +208,7 @@ class _Player:
             drafts=Drafts(),
             attended=start.attended,
             expires=False,
+            delegate=self._delegate,
             act=self._act,
             sleep=_at_once,
             compacts=False,
@@ -242,6 +246,21 @@ class _Player:
                 break
         await asyncio.get_running_loop().create_future()
         raise AssertionError
+
+    async def _delegate(self, run: Work, call: Call, asked: Delegate) -> None:
+        """What came of a sub-agent then. Its own session is another record."""
+        events: list[RunEvent] = []
+        for event in self._coming():
+            if call.id in _call_of(event):
+                events.append(event)
+            if isinstance(event, ToolReturned | CallRefused) and event.call_id == call.id:
+                break
+            if _stops(event):
+                break
+        for each in events:
+            await run.record(each)
+        if call.id in run.talk.pending:  # it never returned, and does not return now either
+            await asyncio.get_running_loop().create_future()
 
     def _coming(self) -> Iterator[RunEvent]:
         for place in range(self._place, len(self._entries)):

@@ -30,6 +30,8 @@ class FilePlan:
     added: int = 0
     removed: int = 0
     why: str = ""
+    mode_now: int = 0
+    mode: int = 0  # the permission bits it would have; 0 where they are not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +55,15 @@ class Past:
     path: str
     then: str
     known: frozenset[str]
+    mode: int = 0
 
 
 def pasts(entries: Iterable[Entry], to: int) -> list[Past]:
     """Every file that was changed after `to`: what it held then, and what it should hold now."""
     found: dict[str, Past] = {}
-    for seq, path, before, after, rewound in _changes(entries):
+    for seq, path, before, after, rewound, mode in _changes(entries):
         if seq > to:
-            first = found.get(path, Past(path, before, frozenset()))
+            first = found.get(path, Past(path, before, frozenset(), mode))
             # A crash between the fact and the act leaves what was there before the rewind.
             found[path] = replace(first, known=frozenset({before, after} if rewound else {after}))
     return list(found.values())
@@ -99,16 +102,28 @@ def plan_undo(folder: Path, entries: list[Entry], kept: Kept, force: Iterable[st
     since = {past.path: past.known for past in pasts(entries, found.seq)}
     with Broker(folder) as broker:
         files = tuple(
-            _plan_file(broker, Past(f.path, f.before, since.get(f.path, frozenset({f.after}))), kept, set(force))
+            _plan_file(
+                broker, Past(f.path, f.before, since.get(f.path, frozenset({f.after})), f.mode), kept, set(force)
+            )
             for f in found.event.files
         )
     return Plan(found.event.to, files, undoes=found.seq)
 
 
+def plan_part(folder: Path, to: int, path: str, held_now: str, body: bytes) -> Plan:
+    """Giving a file other contents, if it still holds what the person saw."""
+    with Broker(folder) as broker:
+        found = held(broker, path)
+    if _hash(found) != held_now:
+        raise Problem(f"{path} is not what it was.", "Somebody else changed it since.", "Look at it in an editor.")
+    added, removed = lines_changed(found or b"", body)
+    return Plan(to, (FilePlan(path, "change", held_now, blob_hash(body), added, removed),))
+
+
 def fact(made: Plan) -> FilesRewound:
     """What is written before the act."""
     left = tuple(file.path for file in made.files if file.action in {"conflict", "lost"})
-    files = tuple(Rewound(file.path, file.now, file.then) for file in made.doable)
+    files = tuple(Rewound(file.path, file.now, file.then, file.mode_now) for file in made.doable)
     return FilesRewound(made.to, files, left, made.undoes)
 
 
@@ -142,7 +157,7 @@ def _put(broker: Broker, file: FilePlan, body: bytes | None) -> bool:
         if body is None:
             broker.remove(file.path, protected=True)
         else:
-            broker.write(file.path, body, protected=True)
+            broker.write(file.path, body, protected=True, mode=file.mode)
     except Problem:
         return False
     return True
@@ -151,10 +166,11 @@ def _put(broker: Broker, file: FilePlan, body: bytes | None) -> bool:
 def _plan_file(broker: Broker, past: Past, kept: Kept, force: set[str]) -> FilePlan:
     try:
         body = held(broker, past.path)
+        modes = (broker.mode(past.path), past.mode)
     except Problem as problem:
         return FilePlan(past.path, "conflict", then=past.then, why=str(problem))
     now = _hash(body)
-    if now == past.then:
+    if now == past.then and (not now or not past.mode or modes[0] == past.mode):
         return FilePlan(past.path, "same", now, past.then)
     wanted = kept(past.then) if past.then else b""
     if wanted is None:
@@ -162,20 +178,20 @@ def _plan_file(broker: Broker, past: Past, kept: Kept, force: set[str]) -> FileP
     added, removed = lines_changed(body or b"", wanted)
     if now not in past.known and past.path not in force:
         why = "Somebody else removed it since." if body is None else "Somebody else changed it since."
-        return FilePlan(past.path, "conflict", now, past.then, added, removed, why)
+        return FilePlan(past.path, "conflict", now, past.then, added, removed, why, *modes)
     action: Action = "remove" if not past.then else "create" if body is None else "change"
-    return FilePlan(past.path, action, now, past.then, added, removed)
+    return FilePlan(past.path, action, now, past.then, added, removed, "", *modes)
 
 
-def _changes(entries: Iterable[Entry]) -> Iterator[tuple[int, str, str, str, bool]]:
-    """Every change of a file, by the agent or by a rewind: where, which, before, after."""
+def _changes(entries: Iterable[Entry]) -> Iterator[tuple[int, str, str, str, bool, int]]:
+    """Every change of a file, by the agent or by a rewind: where, which, before, after, mode."""
     for entry in entries:
         match entry.event:
-            case FileChanged(path=path, before=before, after=after):
-                yield entry.seq, path, before, after, False
+            case FileChanged(path=path, before=before, after=after, mode_before=mode):
+                yield entry.seq, path, before, after, False, mode
             case FilesRewound(files=files):
                 for file in files:
-                    yield entry.seq, file.path, file.before, file.after, True
+                    yield entry.seq, file.path, file.before, file.after, True, file.mode
             case _:
                 pass
 

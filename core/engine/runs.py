@@ -5,15 +5,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Seque
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from weakref import WeakValueDictionary
 
 from core.domain.events import (
     Attachment,
-    ModelChosen,
     PersonSpoke,
-    QuestionAnswered,
-    QuestionHeld,
     RunEnded,
     RunEvent,
     RunInterrupted,
@@ -26,11 +23,13 @@ from core.domain.events import (
 )
 from core.domain.ids import session_id
 from core.domain.problems import Problem, Trouble
-from core.domain.question import Answer
 from core.domain.sessions import SessionRow
 from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
-from core.engine.conversation import Conversation, chosen_for, start_of
-from core.engine.doubt import Doubt
+from core.engine.answers import Answers
+from core.engine.choosing import talk_of
+from core.engine.conversation import start_of
+from core.engine.delegate import WITH_PARENT, Children
+from core.engine.doubt import GOES_ON, SKIPPED, Doubt, Settle
 from core.engine.drafts import Drafts
 from core.engine.loop import work
 from core.engine.room import BY_HAND, choice_of, make_room
@@ -42,12 +41,7 @@ from core.store.reader import Reader
 from core.store.told import Told
 from core.tools.place import Place
 
-Settle = Literal["", "again", "skip", "end"]  # what to do with calls that may have run
-GOES_ON = frozenset({"running", "waiting", "interrupted", "paused"})
 STOPPED = "stopped by you"
-SKIPPED = Text("[Journeyman ended while this call ran, so it may have had its effect. It was not run again.]")
-
-
 LastWord = RunEnded | RunPaused | RunInterrupted
 
 
@@ -55,7 +49,7 @@ LastWord = RunEnded | RunPaused | RunInterrupted
 class _Live:
     task: asyncio.Task[None]
     work: Work
-    stopping: bool = False
+    stopping: str = ""
 
 
 class Runs:
@@ -92,9 +86,13 @@ class Runs:
         self._compact_at = compact_at
         self._live: dict[str, _Live] = {}
         self.claimed: set[str] = set()
+        self.answers = Answers(journal, reader, self.claimed)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._closing = False
         self._forget = journal.listen(self._hear)
+        self.children = Children(
+            journal, reader, self.check, self._open, self.resume, self.stop, self.going, lambda: self._closing
+        )
 
     def going(self, session: str) -> bool:
         return session in self._live
@@ -107,20 +105,22 @@ class Runs:
 
     async def open(self, opened: SessionOpened, task: str, began: RunStarted) -> str:
         """Open a session together with its first run: a crash leaves both or none. The session's id."""
-        model = self.check(began)
         name = session_id()
+        await self._open(name, opened, task, began)
+        return name
+
+    async def _open(self, name: str, opened: SessionOpened, task: str, began: RunStarted) -> None:
+        model = self.check(began)
         began = await self._brief(began, Path(opened.workspace))
         async with self._turn(name):
             self._refuse_closing()
             facts = (replace(opened, session_id=name), PersonSpoke(Text(task)), began)
             await self._go(name, opened.workspace, *facts, model=model)
-        return name
 
     async def start(self, session: str, task: str, began: RunStarted) -> None:
         """Begin a run of a session with a message of the person."""
-        model = self.check(began)
         async with self._turn(session):
-            await self._begin(session, PersonSpoke(Text(task)), began, model=model)
+            await self._begin(session, PersonSpoke(Text(task)), began)
 
     async def begin(self, session: str, facts: tuple[RunEvent, ...]) -> None:
         """Begin a run with facts that end in its start."""
@@ -151,17 +151,9 @@ class Runs:
                 if now:
                     live.work.cut()
                 if not self.going(session):  # the run ended meanwhile, without having heard it
-                    await self._begin(session, start_of(await self._talk(session)))
+                    await self._begin(session, start_of(await talk_of(self._journal, session)))
             else:
-                await self._begin(session, words, start_of(await self._talk(session)))
-
-    async def choose(self, session: str, chosen: ModelChosen) -> None:
-        """Another model from the next request on, or other wishes of the same."""
-        async with self._turn(session):
-            start = start_of(await self._talk(session))
-            self._row(session)
-            self.check(chosen_for(start, chosen))
-            await self._journal.append(session, chosen)
+                await self._begin(session, words, start_of(await talk_of(self._journal, session)))
 
     async def pause(self, session: str) -> None:
         """After this round."""
@@ -187,42 +179,28 @@ class Runs:
             if not done:
                 raise Problem("There is nothing to compact yet.", "Only the task and the last exchanges are there.", "")
 
-    async def stop(self, session: str) -> None:
-        """Cut the model call, kill the process group, end the run."""
+    async def stop(self, session: str, why: str = STOPPED) -> None:
+        """Cut the model call, kill the process group, end the run, and the sub-agents with it."""
         async with self._turn(session):
             if live := self._live.get(session):
-                live.stopping = True
+                live.stopping = why
                 live.task.cancel()
                 await asyncio.wait({live.task})
                 if self._live.pop(session, None):  # it was cut before it had begun, so it has no word of its own
-                    await self._journal.append(session, RunEnded("stopped", STOPPED))
+                    await live.work.place.close()
+                    await self._journal.append(session, RunEnded("stopped", why))
                 return
             row = self._row(session)
             if row.status not in GOES_ON:
                 raise Problem("This run is not going.", f"It is {row.status}.", "")
-            await self._journal.append(session, RunEnded("stopped", STOPPED))
+            await self._journal.append(session, RunEnded("stopped", why))
+        await self._stop_children(session)
 
-    async def answer(self, question: str, answer: Answer) -> str:
-        """Make an answer a fact, once; the session it belongs to."""
-        asked = self._reader.asked(question)
-        if asked is None or question in self.claimed:
-            raise Problem(
-                f"The question {question} is not open.",
-                "It was answered already, or its run has ended.",
-                "List the open ones with `journeyman questions`.",
-            )
-        self.claimed.add(question)
-        try:
-            session, call = asked
-            await self._journal.append(session, QuestionAnswered(question, call, answer))
-        finally:
-            self.claimed.discard(question)
-        return session
-
-    async def hold(self, question: str) -> None:
-        """No more time limit for a question that is open; of one that is not there is nothing to hold."""
-        if asked := self._reader.asked(question):
-            await self._journal.append(asked[0], QuestionHeld(question))
+    async def _stop_children(self, session: str) -> None:
+        """What a session began that is not going does not go on without it."""
+        for child in self._reader.children(session):
+            if child.status in GOES_ON:
+                await self.stop(child.id, WITH_PARENT)
 
     async def resume(self, session: str, settle: Settle = "") -> None:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
@@ -233,26 +211,34 @@ class Runs:
             if row.status not in GOES_ON:
                 why = f"This run is {row.status}."
                 raise Problem("There is nothing to resume.", why, "Start another with a message.")
-            doubted = await self.doubted(session)
+            talk = await talk_of(self._journal, session)
+            own, doubted = talk.doubted(), await self.doubted(session)
             if settle != "end":
-                self.check(start_of(await self._talk(session)))
+                self.check(start_of(talk))
             if doubted and not settle:
                 raise Doubt(session, tuple(doubted.values()))
             events: list[RunEvent] = []
             if row.status in {"interrupted", "paused"} or doubted:
                 events.append(RunResumed(settle if doubted else ""))
             if settle == "skip":
-                events += [ToolReturned(call, SKIPPED, failed=True) for call in doubted]
+                events += [ToolReturned(call, SKIPPED, failed=True) for call in own]
             if settle == "end":
                 events.append(RunEnded("stopped", "ended by you"))
             if settle != "end":
                 await self._go(session, row.folder, *events)
+                self._live[session].work.settle = settle
             else:
                 await self._journal.append(session, *events)
+                await self._stop_children(session)
 
     async def doubted(self, session: str) -> dict[str, str]:
-        """The calls that started and did not return: id → what a person sees of them."""
-        return (await self._talk(session)).doubted()
+        """The calls that started and did not return, those of sub-agents too: id → what a person sees of them."""
+        talk = await talk_of(self._journal, session)
+        found = talk.doubted()
+        for child in filter(None, map(talk.children.get, talk.pending)):
+            if self._reader.session(child):
+                found |= {f"{child} {call}": what for call, what in (await self.doubted(child)).items()}
+        return found
 
     async def wait(self, session: str) -> None:
         """Until the run has ended, or nothing of it is going."""
@@ -278,13 +264,11 @@ class Runs:
             await asyncio.wait(tasks)
         self._forget()
 
-    async def _begin(self, session: str, *facts: RunEvent, model: Model | None = None) -> None:
+    async def _begin(self, session: str, *facts: RunEvent) -> None:
         row = self._row(session)
         self._refuse_going(row)
         self._refuse_closing()
-        for fact in facts:
-            if isinstance(fact, RunStarted) and model is None:
-                model = self.check(fact)
+        model = next((self.check(fact) for fact in facts if isinstance(fact, RunStarted)), None)
         await self._go(session, row.folder, *[await self._briefed(session, fact) for fact in facts], model=model)
 
     async def _briefed(self, session: str, fact: RunEvent) -> RunEvent:
@@ -304,7 +288,7 @@ class Runs:
         self._live[session] = _Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
 
     async def _work_of(self, session: str, place: Place, model: Model | None) -> Work:
-        talk = await self._talk(session)
+        talk = await talk_of(self._journal, session)
         started = start_of(talk)
         script = self._whole(started.script)
         models = each_once(lambda name: self._models.model(name, script))
@@ -326,6 +310,7 @@ class Runs:
             tiers=self._tiers,
             compact_at=self._compact_at,
             claimed=self.claimed,
+            delegate=self.children.delegate,
         )
 
     async def _work(self, run: Work) -> None:
@@ -361,7 +346,7 @@ class Runs:
             return await work(run)
         except asyncio.CancelledError:
             if live.stopping:
-                return RunEnded("stopped", STOPPED)
+                return RunEnded("stopped", live.stopping)
             if self._row(run.session).status == "waiting":
                 return None
             return RunInterrupted("Journeyman was closed.", tuple(run.talk.doubted()))
@@ -373,19 +358,14 @@ class Runs:
             return RunEnded("failed", trouble.what, trouble)
 
     async def _interrupt(self, session: str, why: str) -> None:
-        await self._journal.append(session, RunInterrupted(why, tuple(await self.doubted(session))))
-
-    async def _talk(self, session: str) -> Conversation:
-        talk = Conversation()
-        async for entry in self._journal.read(session):
-            talk.hear(entry)
-        return talk
+        await self._journal.append(
+            session, RunInterrupted(why, tuple((await talk_of(self._journal, session)).doubted()))
+        )
 
     def _row(self, session: str) -> SessionRow:
-        row = self._reader.session(session)
-        if row is None:
-            raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
-        return row
+        if row := self._reader.session(session):
+            return row
+        raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
 
     def _turn(self, session: str) -> asyncio.Lock:
         """One person's wish after the other: a stop must not fall between a start and its run."""

@@ -8,6 +8,7 @@ from typing import Any
 from core.domain.clock import SECOND, now
 from core.domain.events import (
     Attachment,
+    Call,
     CommandEnded,
     Entry,
     QuestionAnswered,
@@ -23,19 +24,23 @@ from core.domain.question import Answer, Question, expired
 from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
 from core.engine.acts import act, file_changed
 from core.engine.conversation import Conversation
+from core.engine.doubt import Settle
 from core.engine.drafts import Drafts
 from core.engine.weights import weight_of_tools
 from core.models.model import Model, Request, ToolSpec, Wanted
+from core.models.spoken import Spoken
 from core.models.tokens import estimate
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
 from core.tools.catalogue import specs
 from core.tools.commands import Ended
+from core.tools.delegate import AT_ONCE, Delegate
 from core.tools.place import Place
 from core.tools.tool import Change, Tool
 
 Act = Callable[[Tool, str, Any, Place, dict[str, str]], Awaitable[tuple[list[RunEvent], dict[str, bytes]]]]
+Giving = Callable[["Work", Call, Delegate], Awaitable[None]]
 
 
 def each_once(make: Callable[[str], Model]) -> Callable[[str], Model]:
@@ -73,6 +78,8 @@ class Work:
             `began`, is not the person's.
         reading: set while a reply is being read; words sent now cut it.
         brief: what the model is told of itself, and the tools it has; made anew for each start.
+        seats, delegate: how many sub-agents work at once, and how a call becomes one.
+        settle: what a person said of calls that may have run; sub-agents that are taken up again are told.
         models, tiers: further models by name, and which of them does what.
         compacts: whether the context is kept below what the model takes; `compact_at` is a limit a person set, in
             tokens, 0 none; `wants_room` is set where they ask for it at the next boundary.
@@ -103,6 +110,9 @@ class Work:
     compact_at: Callable[[], int] = lambda: 0
     wants_room: bool = False
     futile: int = 0
+    seats: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    settle: Settle = ""
+    delegate: Giving | None = None
     act: Act = act
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
@@ -113,7 +123,9 @@ class Work:
 
     def model_of(self, name: str) -> Model:
         """The model of this name."""
-        return self.model if name == self.model_name or self.models is None else self.models(name)
+        model = self.model if name == self.model_name or self.models is None else self.models(name)
+        start = self.talk.start
+        return Spoken(model, start.boundary) if start and start.in_words and self.act is act else model
 
     def fixed(self) -> dict[str, int]:
         """Tokens that every request of the run begins with, by category."""
@@ -131,9 +143,11 @@ class Work:
     def request(self) -> Request:
         """What the model is sent now."""
         brief, talk = self.briefed(), self.talk
+        role = f"agent:{brief.start.role}" if brief.start and brief.start.role else ""
         return Request(
             talk.messages,
             talk.turn,
+            role,
             tools=brief.tools,
             wanted=self.wanted(),
             whole=self.whole,
@@ -179,7 +193,7 @@ class Work:
     async def command_ended(self, ended: Ended) -> None:
         """What came of a command that no call waits for."""
         blobs: dict[str, bytes] = {}
-        changes = [Change(one.path, one.before, one.after) for one in ended.changes]
+        changes = [Change(one.path, one.before, one.after, one.modes) for one in ended.changes]
         events: list[RunEvent] = [file_changed(ended.call, change, blobs) for change in changes]
         if done := ended.done:
             events.append(CommandEnded(ended.call, ended.command, Text(done.output), done.exit_code, done.ended))

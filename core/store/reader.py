@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.store.blobs import inflate
 from core.store.keys import key, place, span
+from core.store.marks import Mark, lines, row_of, sample, stretch
 from core.store.rows import SESSION_COLUMNS, STEP_COLUMNS, read_session, read_step
-from core.store.search import Hit, find
+from core.store.search import Hit, find, find_in
 
 PAGE = 200
 Unreadable = sqlite3.Error  # what a read raises where the file is damaged or of another form
@@ -40,6 +41,11 @@ class Reader:
         row = self._db.execute(f"SELECT {SESSION_COLUMNS} FROM session WHERE id = ?", (name,)).fetchone()
         return read_session(row) if row else None
 
+    def children(self, parent: str) -> list[SessionRow]:
+        """The sessions that a session began, in order."""
+        rows = self._db.execute(f"SELECT {SESSION_COLUMNS} FROM session WHERE parent = ? ORDER BY number", (parent,))
+        return [read_session(row) for row in rows]
+
     def named(self, start: str) -> list[SessionRow]:
         """The sessions whose id starts so: what a person types may be short."""
         rows = self._db.execute(
@@ -55,6 +61,26 @@ class Reader:
             (key(number, first), key(number, first + count - 1)),
         )
         return [read_step(row) for row in rows]
+
+    def sample(self, session: str, count: int, most: int) -> list[Mark]:
+        """At most `most` rows, spread over the whole session."""
+        return sample(self._db, self._number(session), count, most)
+
+    def stretch(self, session: str, first: int, count: int) -> list[Mark]:
+        """Rows `first` to `first + count`, as much of them as a small picture needs."""
+        return stretch(self._db, self._number(session), first, count)
+
+    def lines(self, session: str, kinds: Iterable[str], after: int, until: int) -> list[dict[str, Any]]:
+        """The lines of these kinds after one place of a journal, up to another."""
+        return lines(self._db, self._number(session), kinds, after, until)
+
+    def row_of(self, session: str, seq: int) -> int | None:
+        """The row that shows this line of a journal."""
+        return row_of(self._db, self._number(session), seq)
+
+    def find_in(self, session: str, text: str, limit: int = 1000) -> list[int]:
+        """The lines of one session that hold all the words, in order."""
+        return find_in(self._db, self._number(session), text, limit)
 
     def numbered(self, session: str, number: int) -> Step | None:
         """The step a person calls so."""
@@ -134,7 +160,8 @@ class Reader:
         """What waits for a person, of one kind: the session, when it was asked, and what."""
         return self._db.execute(
             "SELECT s.id, e.at, e.payload FROM question q JOIN session s ON s.number = q.session"
-            " JOIN entry e ON e.id = q.session << 32 | q.seq WHERE e.kind = ? AND (? = '' OR q.id = ?) ORDER BY e.at",
+            " JOIN entry e ON e.id = q.session << 32 | q.seq WHERE e.kind = ? AND (? = '' OR q.id = ?)"
+            " ORDER BY e.at, e.id",
             (kind, name, name),
         ).fetchall()
 

@@ -27,7 +27,7 @@ from core.domain.events import (
 )
 from core.domain.filing import SessionRenamed
 from core.domain.question import spoken
-from core.store.keys import place, session_of
+from core.store.keys import place, session_of, span
 
 CAP = 262_144  # characters of one text that are indexed
 AROUND = 40  # characters shown before a match
@@ -120,6 +120,18 @@ def find(db: sqlite3.Connection, text: str, limit: int = 100) -> list[Hit]:
         if row:
             hits.append(Hit(row[0], row[1], place(key), row[2], row[3], _around(row[4], text)))
     return hits
+
+
+def find_in(db: sqlite3.Connection, session: int, text: str, limit: int) -> list[int]:
+    """The lines of one session that hold all the words, in order."""
+    asked = query(text)
+    if not asked:
+        return []
+    rows = db.execute(
+        "SELECT rowid FROM search WHERE search MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid LIMIT ?",
+        (asked, *span(session), limit),
+    )
+    return [place(row[0]) for row in rows]
 
 
 def _around(payload: str, text: str) -> str:

@@ -11,6 +11,9 @@ from core.models.model import ToolSpec
 from core.tools.ask import AskUser
 from core.tools.check import CHECK
 from core.tools.decide import DECIDE
+from core.tools.delegate import DESCRIPTION as DELEGATE_DESCRIPTION
+from core.tools.delegate import NAME as DELEGATE
+from core.tools.delegate import Delegate
 from core.tools.edit import EDIT
 from core.tools.find import FIND
 from core.tools.patch import PATCH
@@ -37,7 +40,7 @@ ASK_DESCRIPTION = (
 )
 
 _PARAMETERS: Mapping[str, type[Any]] = MappingProxyType(
-    {name: tool.parameters for name, tool in TOOLS.items()} | {ASK: AskUser, RECALL: Recall}
+    {name: tool.parameters for name, tool in TOOLS.items()} | {ASK: AskUser, DELEGATE: Delegate, RECALL: Recall}
 )
 
 
@@ -50,8 +53,8 @@ def _reader(name: str) -> "TypeAdapter[Any]":
 
 
 def names() -> tuple[str, ...]:
-    """Of every tool, of the question to the person, and of what gives back what was dropped."""
-    return (*TOOLS, ASK, RECALL)
+    """Of every tool, and of what the engine itself does."""
+    return (*TOOLS, ASK, DELEGATE, RECALL)
 
 
 def spec(tool: Tool) -> ToolSpec:
@@ -60,12 +63,9 @@ def spec(tool: Tool) -> ToolSpec:
 
 
 def specs(among: Collection[str] = ()) -> tuple[ToolSpec, ...]:
-    """Every tool, and the question to the person; only those named where some are, and what was dropped always."""
-    whole = (
-        *map(spec, TOOLS.values()),
-        ToolSpec(ASK, ASK_DESCRIPTION, schema_of(_reader(ASK))),
-        ToolSpec(RECALL, DESCRIPTION, schema_of(_reader(RECALL))),
-    )
+    """Every tool, and what the engine itself does; only those named where some are, and what was dropped always."""
+    own = ((ASK, ASK_DESCRIPTION), (DELEGATE, DELEGATE_DESCRIPTION), (RECALL, DESCRIPTION))
+    whole = (*map(spec, TOOLS.values()), *(ToolSpec(name, said, schema_of(_reader(name))) for name, said in own))
     return tuple(one for one in whole if not among or one.name in among or one.name == RECALL)
 
 

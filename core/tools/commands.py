@@ -121,4 +121,4 @@ def _own(changes: tuple[Altered, ...], noted: dict[str, bytes | None]) -> Iterab
     for change in changes:
         before = noted.get(change.path, change.before)
         if before != change.after:
-            yield Altered(change.path, before, change.after)
+            yield Altered(change.path, before, change.after, change.modes)

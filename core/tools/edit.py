@@ -46,10 +46,10 @@ def _edit(parameters: Edit, mark: str, place: Place) -> Result:
     after = replaced(decode(before, parameters.path), parameters).encode()
     if len(after) > LIMIT:
         raise Problem(f"{parameters.path} would be too large.", f"{len(after):,} bytes; {LIMIT:,} can be edited.")
-    put(place, parameters.path, after)
+    modes = put(place, parameters.path, after)
     return Result(
         f"Edited {parameters.path}.",
-        changes=(Change(parameters.path, before, after),),
+        changes=(Change(parameters.path, before, after, modes),),
         seen=((parameters.path, digest(after)),),
     )
 

@@ -10,12 +10,14 @@ def look(place: Place, name: str) -> bytes:
     return place.broker.read(name, LIMIT)
 
 
-def put(place: Place, name: str, body: bytes | None) -> None:
-    """Give a file these contents, whole; None removes it. Folders on the way are made."""
+def put(place: Place, name: str, body: bytes | None, mode: int = 0) -> tuple[int, int]:
+    """Give a file these contents, whole; None removes it. Its permission bits before and after, where it had some."""
+    had = place.broker.mode(place.broker.real(name))
     if body is None:
         place.broker.remove(name, protected=place.word.protected)
     else:
-        place.broker.write(name, body, protected=place.word.protected)
+        place.broker.write(name, body, protected=place.word.protected, mode=mode)
+    return had, 0 if body is None else mode or had
 
 
 def same_file(place: Place, names: list[str]) -> bool:

@@ -1,6 +1,6 @@
 """Apply a unified difference to files of the folder: all of it or nothing."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from annotated_types import MaxLen, MinLen
@@ -34,7 +34,7 @@ def _patch(parameters: Patch, place: Place) -> Result:
     changes = [_change(file, place) for file in files]
     if same_file(place, [change.path for change in changes]):
         raise Problem("Two names of the difference are one file.", "", "Put all its hunks under one name.")
-    _put_all(place, changes)
+    changes = _put_all(place, changes)
     told = ", ".join(f"{_verb(change)} {change.path}" for change in changes)
     seen = tuple((change.path, digest(change.after)) for change in changes if change.after is not None)
     return Result(f"Patched: {told}.", changes=tuple(changes), seen=seen)
@@ -59,17 +59,18 @@ def _change(file: FilePatch, place: Place) -> Change:
     return Change(file.path, before, after.encode())
 
 
-def _put_all(place: Place, changes: list[Change]) -> None:
-    """Write every file; when one cannot be written, those before it are put back."""
+def _put_all(place: Place, changes: list[Change]) -> list[Change]:
+    """Write every file; when one cannot be written, those before it are put back. With the modes they had."""
     done: list[Change] = []
     try:
         for change in changes:
-            put(place, change.path, change.after)
-            done.append(change)
+            modes = put(place, change.path, change.after)
+            done.append(replace(change, modes=modes))
     except (OSError, Problem) as error:
         for change in reversed(done):
-            put(place, change.path, change.before)
+            put(place, change.path, change.before, change.modes[0])
         raise Problem("A file could not be written; nothing was changed.", f"{error}.", "") from error
+    return done
 
 
 def _verb(change: Change) -> str:

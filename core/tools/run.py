@@ -48,7 +48,7 @@ async def run(parameters: Run, place: Place) -> Result:
         raise
     changes, missed = await to_its_end(place.scan.after)
     output = "".join([done.output, *(f"\n[{note}]" for note in notes(done, missed, place.out.refused()))])
-    made = tuple(Change(change.path, change.before, change.after) for change in changes)
+    made = tuple(Change(change.path, change.before, change.after, change.modes) for change in changes)
     return Result(output, bool(done.ended) or done.exit_code != 0, done.exit_code, made)
 
 

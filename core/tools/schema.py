@@ -33,7 +33,7 @@ def _plain(node: Any, named: Mapping[str, Any]) -> Any:
         return _plain(named[node["$ref"].rpartition("/")[2]] | {k: v for k, v in node.items() if k != "$ref"}, named)
     properties = {name: _plain(inner, named) for name, inner in node.get("properties", {}).items()}
     made = {key: _plain(value, named) for key, value in node.items() if key not in ("title", "properties")}
-    if node.get("type") == "object":
+    if node.get("type") == "object" and node.get("additionalProperties") is not True:  # an open object stays open
         made |= {"properties": properties, "additionalProperties": False}
     return made
 

@@ -25,6 +25,7 @@ from core.tools.place import Place
 from core.tools.says import Says
 from core.tools.tool import Result, Tool
 from core.tools.walk import Walk, shown
+from core.workspace.broker import Broker
 
 HITS = 200
 LINE = 400
@@ -48,6 +49,7 @@ class Found:
 
     lines: list[tuple[str, int, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    real: dict[str, str] = field(default_factory=dict)  # names as the system has them
 
 
 async def run(parameters: Search, place: Place) -> Result:
@@ -69,6 +71,8 @@ async def search(parameters: Search, place: Place, ripgrep: str | None) -> Resul
         async with asyncio.TaskGroup() as tasks:
             for share in shares:
                 tasks.create_task(_look(program, parameters.pattern, root, share, found))
+        if program:  # it opens by path, and a folder on the way may have become a link
+            found.lines = await asyncio.to_thread(_confirmed, found, place.broker)
     return _told(found)
 
 
@@ -107,15 +111,34 @@ async def _look(program: list[str], pattern: str, root: Path, paths: Sequence[tu
 
 async def _with_ripgrep(ripgrep: str, pattern: str, root: Path, paths: Sequence[tuple[str, ...]], found: Found) -> None:
     """The same files, by the same list: what is ignored or secret is decided here, once."""
-    options = ["--no-config", "--no-messages", "--crlf", "--no-ignore", "--hidden", "--color=never", "--no-heading",
-               "--null", "--with-filename", "--line-number", "--threads=1", f"--max-filesize={FILE_SIZE}",
-               f"--max-count={HITS + 1}", "--max-columns=2000", "--max-columns-preview"]  # fmt: skip
+    options = ["--no-config", "--encoding=none", "--no-messages", "--crlf", "--no-ignore", "--hidden",
+               "--color=never", "--no-heading", "--null", "--with-filename", "--line-number", "--threads=1",
+               f"--max-filesize={FILE_SIZE}", f"--max-count={HITS + 1}", "--max-columns=2000",
+               "--max-columns-preview"]  # fmt: skip
     for batch in _batches(["/".join(path) for path in paths]):
         command = [ripgrep, *options, f"--regexp={pattern}", "--", *batch]
         output, ended = await _bounded(command, b"", root)
         _collect(output, ended, found)
         if ended or len(found.lines) > HITS:
             return
+
+
+def _confirmed(found: Found, broker: Broker) -> list[tuple[str, int, str]]:
+    """The lines that stand there, as the broker reads them."""
+    kept: list[tuple[str, int, str]] = []
+    for name in {name for name, _, _ in found.lines}:
+        try:
+            body = broker.read(found.real[name], FILE_SIZE).split(b"\n")
+        except Problem:
+            continue
+        for _, number, words in (line for line in found.lines if line[0] == name):
+            if number <= len(body) and _clear(body[number - 1]).startswith(words.removesuffix("…")):
+                kept.append((name, number, words))
+    return kept
+
+
+def _clear(text: bytes) -> str:
+    return text.decode("utf-8", "replace").rstrip("\r")
 
 
 def _batches(names: list[str], most: int = 100_000) -> list[list[str]]:
@@ -201,7 +224,8 @@ def _collect(output: bytes, ended: str, found: Found) -> None:
         number, parted, text = rest.replace(b":", b"\0", 1).partition(b"\0") if zero else (b"", b"", b"")
         if parted and number.isdigit():
             name = shown(tuple(os.fsdecode(path).removeprefix("./").split("/")))
-            words = text.decode("utf-8", "replace").rstrip("\r")
+            words = _clear(text)
+            found.real[name] = os.fsdecode(path).removeprefix("./")
             found.lines.append((name, int(number), words[:LINE] + ("…" if len(words) > LINE else "")))
     if ended and ended not in found.notes:
         found.notes.append(ended)

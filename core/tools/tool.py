@@ -1,7 +1,7 @@
 """What a tool is: parameters, a row a person can read, and an act."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from core.domain.events import RunEvent
@@ -17,6 +17,7 @@ class Change:
     path: str
     before: bytes | None
     after: bytes | None
+    modes: tuple[int, int] = field(default=(0, 0), compare=False)  # permission bits; 0 where they are not known
 
 
 @dataclass(frozen=True, slots=True)

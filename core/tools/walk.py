@@ -4,10 +4,12 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from core.domain.problems import Problem
 from core.tools.ignored import Ignored, is_ignored, read_patterns
+from core.workspace.broker import Broker
 
 ENTRIES = 200_000
 SECONDS = 10.0
@@ -24,12 +26,14 @@ class Walk:
     cut: str = ""
     _left: int = ENTRIES
     _until: float = 0.0
+    _broker: Broker = field(init=False)
 
     def files(self, start: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
         """The parts of each ordinary file's path; links are not followed."""
         self._until = time.monotonic() + SECONDS
-        rules = [found for depth in range(len(start)) if (found := self._rules(start[:depth]))]
-        yield from self._folder(start, rules)
+        with Broker(self.root) as self._broker:
+            rules = [found for depth in range(len(start)) if (found := self._rules(start[:depth]))]
+            yield from self._folder(start, rules)
 
     def _folder(self, folder: tuple[str, ...], rules: list[Ignored]) -> Iterator[tuple[str, ...]]:
         if len(folder) > DEEPEST:
@@ -52,7 +56,7 @@ class Walk:
         """Names in order, with whether each is a folder; what is neither file nor folder is left out."""
         found: list[tuple[str, bool]] = []
         try:
-            with os.scandir(self.root.joinpath(*folder)) as entries:
+            with self._broker.opened("/".join(folder) or ".") as descriptor, os.scandir(descriptor) as entries:
                 for entry in entries:
                     self._left -= 1
                     if self._left < 0 or (self._left % 256 == 0 and time.monotonic() > self._until):
@@ -63,19 +67,24 @@ class Walk:
                     is_folder = entry.is_dir(follow_symlinks=False)
                     if entry.name not in NEVER and (is_folder or entry.is_file(follow_symlinks=False)):
                         found.append((entry.name, is_folder))
-        except OSError:
-            return  # a folder nobody may read, or that went away
+        except (OSError, Problem):
+            return  # a folder nobody may read, that went away, or became a link
         yield from sorted(found)
 
     def _rules(self, folder: tuple[str, ...]) -> Ignored | None:
-        text = _small_text(self.root.joinpath(*folder, ".gitignore"))
+        try:
+            with self._broker.opened("/".join(folder) or ".") as descriptor:
+                text = _small_text(descriptor)
+        except Problem:
+            return None
         return read_patterns(text, folder) if text else None
 
 
-def _small_text(path: Path) -> str:
-    """The start of an ordinary file; nothing that waits, nothing behind a link."""
+def _small_text(folder: int) -> str:
+    """The start of its rules, an ordinary file; nothing that waits, nothing behind a link."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+        handle = os.open(".gitignore", flags, dir_fd=folder)
     except OSError:
         return ""
     with os.fdopen(handle, "rb") as file:

@@ -23,7 +23,7 @@ def _write(parameters: Write, place: Place) -> Result:
     done = place.broker.write(parameters.path, after, protected=place.word.protected)
     what = "Wrote" if done.before is None else "Replaced"
     linked = " The file had another name too, which still holds the old text." if done.names > 1 else ""
-    changes = () if done.before == after else (Change(parameters.path, done.before, after),)
+    changes = () if done.before == after else (Change(parameters.path, done.before, after, (done.mode, done.mode)),)
     told = f"{what} {parameters.path} ({len(after):,} bytes).{linked}"
     return Result(told, changes=changes, seen=((parameters.path, digest(after)),))
 

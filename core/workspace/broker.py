@@ -26,10 +26,11 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | get
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a write replaced: None where there was no file. `names` counts the names the old file had."""
+    """What a write replaced: None where there was no file. `names` counts its names, `mode` are its bits."""
 
     before: bytes | None
     names: int = 1
+    mode: int = 0
 
 
 class Broker:
@@ -74,8 +75,11 @@ class Broker:
             finally:
                 os.close(descriptor)
 
-    def write(self, name: str, body: bytes, *, protected: bool = False) -> Written:
-        """All of the new contents or all of the old, never a mixture. `protected` is a person's word for this file."""
+    def write(self, name: str, body: bytes, *, protected: bool = False, mode: int = 0) -> Written:
+        """All of the new contents or all of the old, never a mixture. `protected` is a person's word for this file.
+
+        With `mode` it gets these permission bits, else it keeps those it has.
+        """
         if len(body) > WRITE_LIMIT:
             raise Problem(f"{shown(name)} would be too large.", f"{len(body):,} bytes; {WRITE_LIMIT:,} can be written.")
         found = self.look(name)
@@ -86,8 +90,9 @@ class Broker:
                 raise Problem(f"{shown(name)} is a folder.", "", "Name a file.")
             before = self._replaced(folder, leaf, name)
             found = None if before is None else os.lstat(leaf, dir_fd=folder)
-            _replace(folder, leaf, body, None if found is None else stat.S_IMODE(found.st_mode) & 0o777)
-            return Written(before, found.st_nlink if found else 1)
+            had = stat.S_IMODE(found.st_mode) & 0o777 if found else 0
+            _replace(folder, leaf, body, mode or (had if found else None))
+            return Written(before, found.st_nlink if found else 1, had)
 
     def remove(self, name: str, *, protected: bool = False) -> None:
         """Remove a file or a link, never a folder."""
@@ -96,6 +101,11 @@ class Broker:
             if not leaf:
                 raise Problem(f"{shown(name)} is a folder.", "", "Name a file.")
             os.unlink(leaf, dir_fd=folder)
+
+    def mode(self, name: str) -> int:
+        """The permission bits of an ordinary file; 0 where there is none."""
+        found = self.look(name)
+        return stat.S_IMODE(found.st_mode) & 0o777 if found and stat.S_ISREG(found.st_mode) else 0
 
     def entries(self, name: str = ".") -> list[tuple[str, str]]:
         """Every name of a folder with its kind: folder, file, link or other."""
@@ -106,6 +116,16 @@ class Broker:
                     return sorted((entry.name, _kind(entry)) for entry in found)
             finally:
                 os.close(descriptor)
+
+    @contextlib.contextmanager
+    def opened(self, name: str = ".") -> Iterator[int]:
+        """A folder, open, for those who look at many."""
+        with self._spoken(name, f"There is no folder {shown(name)}."):
+            descriptor = self._open(self._root, self._name(name), _FOLDER)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
     def is_protected(self, name: str) -> bool:
         """Whether a write to this name needs a person's word, also by way of a link or another spelling."""

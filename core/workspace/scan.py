@@ -7,12 +7,13 @@ import concurrent.futures
 import functools
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.domain.problems import Problem
@@ -29,10 +30,10 @@ FIRST_S = 2.0  # for reading contents before a command
 RACY_NS = 20_000_000  # a file changed so lately may change again without a new time of change
 # Made again by a tool, and many: changes in them are seen, their contents are not kept.
 DERIVED = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", ".tox", ".mypy_cache", ".ruff_cache"})
-PRINTED = r"%y %i %s %C@ %p\0"
+PRINTED = r"%y%m %i %s %C@ %p\0"
 _ENV = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
 
-Look = frozenset[bytes]  # "kind identity size time ./path" of everything that is no folder
+Look = frozenset[bytes]  # "kind+mode identity size time ./path" of everything that is no folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Altered:
     path: str
     before: bytes | None
     after: bytes | None
+    modes: tuple[int, int] = field(default=(0, 0), compare=False)  # permission bits before and after
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,8 @@ class Scan:
             self._known.pop(path, None)
         if not known or (new and after is None):
             return None if old == new else path
-        return None if before == after else Altered(path, before, after)
+        modes = (_mode(old), _mode(new))
+        return None if before == after and modes[0] == modes[1] else Altered(path, before, after, modes)
 
     def _take(self, broker: Broker, lines: Iterable[bytes]) -> None:
         until = time.monotonic() + FIRST_S
@@ -195,7 +198,7 @@ class Scan:
 
     def _read(self, broker: Broker, path: str, line: bytes) -> bytes | None:
         kind, _, size, _, _ = line.split(b" ", 4)
-        if kind != b"f" or int(size) > FILE_SIZE or _left_out(path):
+        if kind[:1] != b"f" or int(size) > FILE_SIZE or _left_out(path):
             return None
         try:
             return broker.read(path, FILE_SIZE)
@@ -237,6 +240,10 @@ def look(folder: Path) -> tuple[Look, tuple[str, ...]]:
     return frozenset(lines), tuple(sorted(git))
 
 
+def _mode(line: bytes | None) -> int:
+    return int(line.split(b" ", 1)[0][1:], 8) & 0o777 if line else 0
+
+
 def _path(line: bytes) -> str:
     return os.fsdecode(line.split(b" ", 4)[4][2:])
 
@@ -248,7 +255,10 @@ def _line(entry: os.DirEntry[str], path: str) -> bytes | None:
         return None
     kind = "l" if entry.is_symlink() else "f" if entry.is_file(follow_symlinks=False) else "o"
     seconds, rest = divmod(found.st_ctime_ns, 1_000_000_000)
-    return f"{kind} {found.st_ino} {found.st_size} {seconds}.{rest:09d}0 ".encode() + os.fsencode(path)
+    return (
+        f"{kind}{stat.S_IMODE(found.st_mode):o} {found.st_ino} {found.st_size} {seconds}.{rest:09d}0 ".encode()
+        + os.fsencode(path)
+    )
 
 
 def _look_by_find(folder: Path, places: list[str]) -> "Iterable[tuple[list[bytes], list[str]]]":
@@ -267,10 +277,10 @@ def _one_find(folder: Path, places: list[str]) -> tuple[list[bytes], list[str]]:
         words = [_find(), *places[start : start + 500], *inside_git, "-o", "-printf", PRINTED]
         printed = subprocess.run(words, cwd=folder, env=_ENV, capture_output=True, check=False).stdout
         lines += printed.split(b"\0")[:-1]
-    folders = [line for line in lines if line.startswith(b"d ")]
+    folders = [line for line in lines if line.startswith(b"d")]
     git += [os.fsdecode(path[2:]) for line in folders if (path := line.split(b" ", 4)[4]).endswith(b"/.git")]
     if folders:
-        lines = [line for line in lines if not line.startswith(b"d ")]
+        lines = [line for line in lines if not line.startswith(b"d")]
     return [line if line[:1] in b"fl" else b"o" + line[1:] for line in lines], git
 
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from tests.servers.real_transformers import serve_transformers
 
 KEY = "sk-canary-0123456789abcdef0123456789"
 TASK = "count the lines"
-TRIAL = [
+TRIAL: list[dict[str, Any]] = [
     {"match": {"userMessage": "Count from one"}, "response": {"content": "one, two, three, four, five, six"}},
     {"match": {"userMessage": "Call the tool"}, "response": {"toolCalls": [call("note", word="pencil")]}},
 ]

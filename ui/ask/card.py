@@ -34,6 +34,7 @@ class QuestionCard(AskCard):
         if draft:
             self.form.fill(draft)
         self.form.answered.connect(self.answered)
+        self.form.touched.connect(lambda _name: self.age.hold())
 
     @property
     def question(self) -> Question:

@@ -87,7 +87,10 @@ class AskDialog(QDialog):
         fonts, said = self._look.fonts, self._said
         self._head = label(said.title, fonts.title, name=said.head, wrap=True)
         before = f"{self._context} · " if self._context else ""
-        self._age = AgeLabel(self.tr("asked {}"), said.asked, before=before, font=fonts.second, clock=self._clock)
+        self._age = AgeLabel(
+            self.tr("asked {}"), said.asked, before=before, until=said.until, then=said.then, font=fonts.second,
+            clock=self._clock,
+        )  # fmt: skip
         self._place = label(said.place, fonts.caption, "badge", name=f"{said.kind}.place")
         self._place.setVisible(bool(said.place))
         self._why = label(said.why, fonts.text, name=f"{said.kind}.why", wrap=True)
@@ -161,6 +164,7 @@ class QuestionDialog(AskDialog):
         if draft:
             self.form.fill(draft)
         self.form.answered.connect(self._hand_over)
+        self.form.touched.connect(lambda _name: self._age.hold())
 
     def draft(self) -> Answer:
         """What was chosen and typed so far: kept by whoever opens the dialog again."""

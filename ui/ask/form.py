@@ -1,24 +1,28 @@
-"""A question as a form: options, words of one's own, and three ways to react; shared by the card and the dialog."""
+"""A question, or several at once, as a form with three ways to react; shared by the card and the dialog."""
 
-from collections.abc import Callable
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from core.domain.question import Answer, Question
+from ui.ask.choice import Choice
 from ui.ask.option import OptionRow
 from ui.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.scroll import FittingScroll
-from ui.widgets.words import ENTER_KEYS, WordsField, hairline, label, surface
+from ui.widgets.words import ENTER_KEYS, hairline, label
 
 GAP: Final = 6
 
 
 class QuestionForm(QWidget):
-    """Nothing is chosen at first. Keys: 1 to 9 choose, Enter answers, Esc puts off and never declines."""
+    """Nothing is chosen at first. Keys: 1 to 9 choose, Enter answers, Esc puts off and never declines.
+
+    In a form of several the digits choose in the question that has the keyboard, and Enter goes to the next one that
+    is open. `touched` is told once, at the first key or click.
+    """
 
     answered = Signal(str, Answer)
     later = Signal(str)
@@ -37,77 +41,95 @@ class QuestionForm(QWidget):
     ) -> None:
         super().__init__(parent)
         self._look, self._question = look, question
-        self.options = [
-            OptionRow(look, option, number, stacked=dialog) for number, option in enumerate(question.options, 1)
+        self._touched = False
+        several = len(question.forms()) > 1
+        self.choices = [
+            Choice(look, part, number if several else 0, dialog=dialog, parent=self)
+            for number, part in enumerate(question.forms(), 1)
         ]
+        self._titles: list[QLabel] = []
         self._build(dialog)
         if tail:
             self._lay_out_dialog(head, tail)
         else:
             self._lay_out_card(head)
-        self._field.setVisible(question.free_text)
-        for row in self.options:
-            row.clicked.connect(self._chosen(row))
-        self._words.textChanged.connect(self._tell_state)
-        self._words.entered.connect(self.answer)
+        for choice in self.choices:
+            choice.changed.connect(self._tell_state)
+            choice.changed.connect(self.touch)
+            choice.chosen.connect(self._show_chosen)
+            choice.entered.connect(self.enter)
         self._answer.clicked.connect(self.answer)
         self._decline.clicked.connect(self.decline)
         self._later.clicked.connect(self.put_off)
         self._tell_state()
 
+    @property
+    def options(self) -> list[OptionRow]:
+        """Every option there is to choose."""
+        return [row for choice in self.choices for row in choice.rows]
+
     def choose(self, number: int) -> bool:
-        """Choose the option of this number; the number after the last one goes to the words of one's own."""
-        if 1 <= number <= len(self.options):
-            self._only(self.options[number - 1])
-            self.options[number - 1].setFocus(Qt.FocusReason.ShortcutFocusReason)
-            return True
-        if number == len(self.options) + 1 and self._question.free_text:
-            self._words.setFocus(Qt.FocusReason.ShortcutFocusReason)
-            return True
-        return False
+        """In the question that has the keyboard, else in the first that is open."""
+        return self._current().choose(number)
 
     def draft(self) -> Answer:
         """What would be said if it were handed over now."""
-        chosen = next((row.label() for row in self.options if row.isChecked()), "")
-        return Answer(option=chosen, text=self._words.words() if self._question.free_text else "")
+        said = tuple(choice.said() for choice in self.choices)
+        if len(said) > 1:
+            return Answer(parts=said if any(part.options or part.text for part in said) else ())
+        first, *more = said[0].options or ("",)
+        return Answer(first, said[0].text, more=tuple(more))
 
     def fill(self, draft: Answer) -> None:
         """Bring back what was chosen and typed before the question was put off."""
-        for row in self.options:
-            row.setChecked(row.label() == draft.option)
-        self._words.setPlainText(draft.text)
+        if len(self.choices) == 1:
+            self.choices[0].fill((draft.option, *draft.more) if draft.option else (), draft.text)
+        for choice, part in zip(self.choices, draft.parts, strict=False):
+            choice.fill(part.options, part.text)
         self._tell_state()
 
+    def enter(self) -> None:
+        """Answer, or go to the next question of the form that has no answer yet."""
+        if waiting := next((choice for choice in self.choices if not choice.answered()), None):
+            if len(self.choices) > 1:
+                waiting.take_keyboard()
+                self._scroll.show_whole(waiting.rows[0] if waiting.rows else waiting.well)
+            return
+        self.answer()
+
     def answer(self) -> None:
-        draft = self.draft()
-        if draft.option or draft.text:
-            self.answered.emit(self._question.id, draft)
+        if all(choice.answered() for choice in self.choices):
+            self.answered.emit(self._question.id, self.draft())
 
     def decline(self) -> None:
-        self.answered.emit(self._question.id, Answer(text=self.draft().text, declined=True))
+        words = "\n".join(filter(None, (choice.said().text for choice in self.choices)))
+        self.answered.emit(self._question.id, Answer(text=words, declined=True))
 
     def put_off(self) -> None:
         self.later.emit(self._question.id)
 
+    def touch(self) -> None:
+        """Somebody is here."""
+        if not self._touched:
+            self._touched = True
+            self.touched.emit(self._question.id)
+
     def fold(self, folded: bool) -> None:
         """One line for each option, when there is no room for more."""
-        for row in self.options:
-            row.fold(folded)
+        for choice in self.choices:
+            choice.fold(folded)
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        for row in self.options:
-            row.restyle(look)
+        for choice in self.choices:
+            choice.restyle(look)
         for button in (self._later, self._decline, self._answer):
             button.restyle(look)
-        self._words.set_font(look.fonts.text)
-        self._number.setFont(look.fonts.second)
+        for title in self._titles:
+            title.setFont(look.fonts.strong)
 
     def _build(self, dialog: bool) -> None:
         look = self._look
-        self._words = WordsField(look.fonts.text, lines=6 if dialog else 3, least=2 if dialog else 1)
-        self._words.setObjectName("question.words")
-        self._number = label(str(len(self.options) + 1) if self.options else "", look.fonts.second, "third")
         self._later = Button(look, self.tr("Later"), name="question.later", tone="quiet", hint=self.tr("Esc"))
         self._decline = Button(look, self.tr("Decline"), name="question.decline")
         hint = self.tr("Enter") if dialog else ""
@@ -118,16 +140,18 @@ class QuestionForm(QWidget):
         content = QWidget()
         inside = _column(content, GAP)
         inside.addWidget(head)
-        for row in self.options:
-            inside.addWidget(row)
+        self._add_parts(inside, words=len(self.choices) > 1)
         inside.addStretch(1)
         column = _column(self, 8)
         self._scroll = FittingScroll(content)
         column.addWidget(self._scroll)
         foot = QHBoxLayout()
         foot.setSpacing(8)
-        foot.addWidget(self._words_well(), 1)
-        foot.addStretch(0)
+        if len(self.choices) == 1:
+            foot.addWidget(self.choices[0].well, 1)
+            foot.addStretch(0)
+        else:
+            foot.addStretch(1)
         for button in (self._later, self._decline, self._answer):
             foot.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
         column.addLayout(foot)
@@ -139,8 +163,8 @@ class QuestionForm(QWidget):
         body = QVBoxLayout()
         body.setContentsMargins(20, 0, 20, 12)
         body.setSpacing(8)
-        for widget in (*self.options, self._words_well(), tail):
-            body.addWidget(widget)
+        self._add_parts(body, words=True)
+        body.addWidget(tail)
         inside.addLayout(body)
         inside.addStretch(1)
         column = _column(self, 0)
@@ -156,50 +180,50 @@ class QuestionForm(QWidget):
             foot.addWidget(button)
         column.addLayout(foot)
 
-    def _words_well(self) -> QWidget:
-        self._field = surface("well")
-        self._field.setObjectName("question.field")
-        inside = QHBoxLayout(self._field)
-        inside.setContentsMargins(10, 5, 10, 4)
-        inside.setSpacing(14)
-        top = Qt.AlignmentFlag.AlignTop
-        inside.addWidget(self._number, 0, top)
-        inside.addWidget(self._words, 1, top)
-        self._number.setVisible(bool(self.options))
-        return self._field
+    def _add_parts(self, column: QVBoxLayout, *, words: bool) -> None:
+        for number, choice in enumerate(self.choices, 1):
+            several = self.tr("choose any") if choice.part.several else ""
+            if len(self.choices) > 1:
+                text = f"{number}.  {choice.part.text}" + (f"  ({several})" if several else "")
+                title = label(text, self._look.fonts.strong, name=f"question.{number}.text", wrap=True)
+                title.setContentsMargins(0, 8 if number > 1 else 0, 0, 0)
+                self._titles.append(title)
+                column.addWidget(title)
+            elif several:
+                title = label(self.tr("Choose any of them."), self._look.fonts.second, "second", name="question.any")
+                column.addWidget(title)
+            for row in choice.rows:
+                column.addWidget(row)
+            if words:
+                column.addWidget(choice.well)
 
-    def _chosen(self, row: OptionRow) -> Callable[[], None]:
-        return lambda: self._only(row) if row.isChecked() else self._tell_state()
+    def _current(self) -> Choice:
+        focused = self.focusWidget()
+        held = next((choice for choice in self.choices if choice.holds(focused)), None)
+        return held or next((choice for choice in self.choices if not choice.answered()), self.choices[0])
 
-    def _only(self, chosen: OptionRow) -> None:
-        for row in self.options:
-            row.setChecked(row is chosen)
-        self._tell_state()
-        # A folded option opens when it is chosen, so that nobody answers with words they could not read.
+    def _show_chosen(self, row: OptionRow) -> None:
         self.chosen.emit()
-        self._scroll.show_whole(chosen)
+        self._scroll.show_whole(row)
 
     def _tell_state(self) -> None:
-        draft = self.draft()
-        self._answer.setEnabled(bool(draft.option or draft.text))
-        # With an option chosen the words go along with it, without one they are the answer: the field says which.
-        if draft.option:
-            invitation = self.tr("Add a word to it…")
-        elif self.options:
-            invitation = self.tr("Something else…")
-        else:
-            invitation = self.tr("Your answer…")
-        self._words.setPlaceholderText(invitation)
-        self._words.setAccessibleName(invitation)
+        self._answer.setEnabled(all(choice.answered() for choice in self.choices))
+
+    # Qt
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self.touch()
+        super().mousePressEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, focused = event.key(), self.focusWidget()
+        self.touch()
         if key == Qt.Key.Key_Escape:
             self.put_off()
         elif key in ENTER_KEYS and isinstance(focused, QPushButton) and focused.hasFocus():
             focused.click()
         elif key in ENTER_KEYS:
-            self.answer()
+            self.enter()
         elif not (Qt.Key.Key_1 <= key <= Qt.Key.Key_9 and self.choose(key - Qt.Key.Key_0)):
             super().keyPressEvent(event)
 

@@ -54,8 +54,10 @@ class AskCard(QFrame):
         self._head = label(said.title, look.fonts.bold, name=said.head, wrap=True)
         self._why = label(said.why, look.fonts.text, "second", name=f"{said.kind}.why", wrap=True)
         self._why.setVisible(bool(said.why))
-        pattern = self.tr("asked {} · waits until you answer")
-        self.age = AgeLabel(pattern, said.asked, font=look.fonts.second, clock=clock)
+        self.age = AgeLabel(
+            self.tr("asked {}"), said.asked, says_waiting=True, until=said.until, then=said.then,
+            font=look.fonts.second, clock=clock,
+        )  # fmt: skip
         self._place = label(said.place, look.fonts.caption, "badge", name=f"{said.kind}.place")
         self._place.setVisible(bool(said.place))
         self.form = self._make_form(self._head_part())

@@ -27,13 +27,15 @@ class AskPlace(QWidget):
     shown = Signal(object)
     put_off = Signal()
     left = Signal()
+    unsent = Signal(str, str)
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self._room = 0
         self._barred = False
-        self._title = ""
+        self._session, self._title = "", ""
+        self._settled = ""
         self._asked: tuple[Asked, ...] = ()
         self._card: Card | None = None
         self._dialog: Dialog | None = None
@@ -51,9 +53,10 @@ class AskPlace(QWidget):
     def dialog(self) -> Dialog | None:
         return self._dialog
 
-    def show_asked(self, title: str, asked: Sequence[Asked]) -> None:
+    def show_asked(self, session: str, title: str, asked: Sequence[Asked]) -> None:
         """What waits in the session of this title, the oldest first."""
         first = asked[0] if asked else None
+        self._give_back(session, asked)
         same = self._card is not None and first is not None and self._card.name() == first.id
         if same and (isinstance(first, Question) or _consents(asked) == _consents(self._asked)):
             self._asked = tuple(asked)
@@ -129,7 +132,8 @@ class AskPlace(QWidget):
                 self._look, question, context=self._title, draft=self._card.draft(), parent=self.window()
             )
             dialog.answered.connect(self._answer)
-            dialog.form.touched.connect(self.touched)
+            if question.expires_s > 0:
+                dialog.form.touched.connect(self.touched)
             self._dialog = dialog
         self._dialog.finished.connect(lambda _: self._close_dialog())
         self._dialog.open()
@@ -140,12 +144,24 @@ class AskPlace(QWidget):
             if part is not None:
                 part.restyle(look)
 
+    def _give_back(self, session: str, asked: Sequence[Asked]) -> None:
+        """A question that is gone without our answer, as it has expired, leaves the words that were typed for it."""
+        card, same = self._card, session == self._session
+        self._session = session
+        gone = card is not None and all(one.id != card.name() for one in asked)
+        if same and gone and isinstance(card, QuestionCard) and card.name() != self._settled:
+            draft = card.draft()
+            words = "\n".join(filter(None, (draft.text, *(part.text for part in draft.parts))))
+            if words:
+                self.unsent.emit(session, words)
+
     def _made(self, first: Asked) -> Card:
         draft = self._drafts.get(first.id)
         if isinstance(first, Question):
             card = QuestionCard(self._look, first, draft=draft if isinstance(draft, Answer) else None)
             card.answered.connect(self._answer)
-            card.form.touched.connect(self.touched)
+            if first.expires_s > 0:
+                card.form.touched.connect(self.touched)
             return card
         made = ConsentCard(self._look, _consents(self._asked), draft=draft if isinstance(draft, str) else "")
         made.allowed.connect(self._allow)
@@ -155,6 +171,7 @@ class AskPlace(QWidget):
 
     def _answer(self, name: str, answer: Answer) -> None:
         self._drafts.pop(name, None)
+        self._settled = name
         self.answered.emit(name, answer)
 
     def _allow(self, names: tuple[str, ...], scope: str, patterns: tuple[str, ...]) -> None:
@@ -179,7 +196,8 @@ class AskPlace(QWidget):
             return
         if self._dialog is not None:
             self._dialog.close()
-        self._drafts[self._card.name()] = self._card.draft()
+        if self._card.name() != self._settled:
+            self._drafts[self._card.name()] = self._card.draft()
         focused: QWidget | None = self.window().focusWidget()
         had_focus = focused is not None and self._card.isAncestorOf(focused)
         self._column.removeWidget(self._card)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
 
+from core.domain.clock import SECOND
 from core.domain.question import Question
 from ui.ask.wanted import Wanted, spoken_name, title
 from ui.ask.whole_text import one_line
@@ -22,6 +23,8 @@ class Said:
     spoken: str
     asked: int
     place: str = ""
+    until: int = 0
+    then: str = ""
 
     @property
     def head(self) -> str:
@@ -33,7 +36,7 @@ def of_question(question: Question) -> Said:
     spoken = _tr("Question: {}").format(question.text)
     return Said(
         question.id, "question", "circle-question-mark", question.text, question.why, question.text, spoken,
-        question.asked,
+        question.asked, until=_until(question), then=_then(question),
     )  # fmt: skip
 
 
@@ -47,6 +50,16 @@ def of_consent(wanted: Wanted, place: str = "") -> Said:
 def place_in_queue(number: int, count: int) -> str:
     """`1 of 2`, where there is more than one."""
     return _tr("{} of {}").format(number, count) if count > 1 else ""
+
+
+def _until(question: Question) -> int:
+    return question.asked + int(question.expires_s * SECOND) if question.expires_s > 0 else 0
+
+
+def _then(question: Question) -> str:
+    if question.then == "default":
+        return _tr("it goes on with “{}”").format(one_line(question.default))
+    return _tr("the run pauses")
 
 
 def _tr(text: str) -> str:

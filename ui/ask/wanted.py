@@ -128,7 +128,7 @@ def _reach(wanted: Wanted, home: str) -> str:
     match request.touches:
         case "runs":
             limit = wanted.plain().get("timeout_s")
-            took = _tr("for at most {}").format(duration(int(limit * SECOND))) if isinstance(limit, int | float) else ""
+            took = _tr("for at most {}").format(_time(limit)) if isinstance(limit, int | float) else ""
             where = _tr("do anything that you can") if request.level == "none" else _tr("change {}").format(folder)
             return " · ".join(part for part in (where, took) if part)
         case "writes":
@@ -139,6 +139,11 @@ def _reach(wanted: Wanted, home: str) -> str:
             return _tr("send words out, and bring words of strangers in")
         case _:
             return ""
+
+
+def _time(seconds: float) -> str:
+    minutes, rest = divmod(seconds, 60)
+    return _tr("{} min").format(f"{minutes:g}") if minutes and not rest else duration(int(seconds * SECOND))
 
 
 def _confined(request: ConsentRequest) -> str:

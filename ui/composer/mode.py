@@ -1,29 +1,21 @@
 """How much a session asks: the mode it is in, and the choice of another, each with one plain line."""
 
 from collections.abc import Callable
-from typing import Final
 
-from PySide6.QtCore import QCoreApplication, QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QPoint, Signal
 from PySide6.QtGui import QActionGroup
-from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from core.domain.consent import MODES, Mode
-from ui.icons import icon
 from ui.theme import Look
+from ui.widgets.button import Button
 
-ICON: Final = 16
 
-
-class ModeButton(QToolButton):
+class ModeButton(Button):
     chosen = Signal(str)
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._look = look
-        self._mode = ""
-        self.setObjectName("composer.mode")
-        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        super().__init__(look, "", name="composer.mode", tone="quiet", icon="shield", opens=True, parent=parent)
         self._menu = QMenu(self)
         self._menu.setObjectName("composer.modes")
         self._menu.setToolTipsVisible(True)
@@ -45,13 +37,13 @@ class ModeButton(QToolButton):
         return self._menu
 
     def show_mode(self, mode: str) -> None:
-        self._mode = mode
         known = mode in MODES
         self.setVisible(known)
         if not known:
             return
         name, line = mode_words(mode)  # type: ignore[arg-type]  # one of MODES
         self.setText(name)
+        self.updateGeometry()
         self.setAccessibleName(self.tr("Mode: {}").format(name))
         self.setToolTip(line)
         for action in self._menu.actions():
@@ -63,12 +55,8 @@ class ModeButton(QToolButton):
         self._menu.popup(self.mapToGlobal(QPoint(0, -high - 4)))
 
     def restyle(self, look: Look) -> None:
-        self._look = look
-        self.setFont(look.fonts.second)
+        super().restyle(look)
         self._menu.setFont(look.fonts.text)
-        side = look.size(ICON)
-        self.setIconSize(QSize(side, side))
-        self.setIcon(icon("shield", look.theme.second, side))
 
     def _chooser(self, mode: Mode) -> Callable[[], None]:
         return lambda: self.chosen.emit(mode)

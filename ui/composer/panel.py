@@ -5,7 +5,17 @@ from typing import Final
 
 from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QHideEvent, QMouseEvent
-from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from ui.composer.attached import AttachedFiles, File
 from ui.composer.complete import Completion
@@ -91,6 +101,10 @@ class ComposerPanel(QFrame):
     def set_mode(self, mode: str) -> None:
         """How much the session asks; without a session there is nothing to say."""
         self._mode.show_mode(mode)
+
+    @property
+    def menu_of_modes(self) -> QMenu:
+        return self._mode.menu_of_modes
 
     def has_keyboard(self) -> bool:
         return self._input.hasFocus()

@@ -52,6 +52,8 @@ def arrange(rows: Iterable[SessionRow], now: int, opened: Collection[str] = FOLD
     away: dict[str, list[SessionRow]] = {ARCHIVED: [], TRASH: []}
     day, midnight = "", now + 1
     for row in sorted(rows, key=_order, reverse=True):
+        if row.parent and row.status != WAITING:  # a sub-agent is seen in its parent, unless it wants something
+            continue
         if group := _group_of(row):
             (away if group in away else groups)[group].append(row)
             continue
@@ -82,7 +84,7 @@ def moves(before: SessionRow, after: SessionRow) -> bool:
 
 def arrange_hits(rows: Sequence[SessionRow], hits: Sequence[Hit], words: str, now: int) -> list[Heading | Line]:
     """Sessions whose title or folder matches, then those whose text does."""
-    matching = [row for row in rows if matches(row, words)]
+    matching = [row for row in rows if matches(row, words) and not row.parent]
     listed = arrange(matching, now)
     named = {row.id for row in matching}
     known = {row.id: row for row in rows}
@@ -101,7 +103,7 @@ def matches(row: SessionRow, words: str) -> bool:
 
 def second_line(row: SessionRow, home: str) -> str:
     """Where the session works and what it is doing, asking, or how it ended."""
-    return " · ".join(part for part in (short_folder(row.folder, home), _doing(row)) if part)
+    return " · ".join(part for part in (row.called or short_folder(row.folder, home), _doing(row)) if part)
 
 
 def side_text(row: SessionRow, now: int) -> str:
@@ -131,7 +133,8 @@ def status_words(status: str) -> str:
 def _doing(row: SessionRow) -> str:
     match row.status:
         case "waiting":
-            return _tr("asks: {}").format(row.doing) if row.doing else _tr("asks you")
+            asks = _tr("wants: {}") if row.doing_kind == "consent" else _tr("asks: {}")
+            return asks.format(row.doing) if row.doing else _tr("asks you")
         case "running":
             step = _tr("step {}").format(row.steps) if row.steps else _tr("starting")
             doing = f"{verb(row.doing_kind, 'running').lower()} {row.doing}".strip() if row.doing_kind else ""

@@ -1,21 +1,21 @@
-"""The top of a run's page: what it is called, how it stands, what it came to, and Stop."""
+"""The top of a run's page: what it is called, how it stands, what it came to, and what can be done with it."""
 
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
 from ui.figures import amount, duration, money, short_folder
-from ui.icons import pixmap
+from ui.icons import icon, pixmap
 from ui.theme import Look, blend
 from ui.timeline.looks import status_look, words
 from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
-from ui.widgets.words import surface
+from ui.widgets.words import hairline
 
 GOING: Final = frozenset({"running", "waiting"})
 ICON: Final = 14
@@ -72,18 +72,18 @@ class FactLine(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         look, painter = self._look, QPainter(self)
-        metrics, icon = QFontMetrics(look.fonts.second), look.size(ICON)
+        metrics, side = QFontMetrics(look.fonts.second), look.size(ICON)
         painter.setFont(look.fonts.second)
-        widths = [metrics.horizontalAdvance(fact.text) + icon + 6 for fact in self._facts]
+        widths = [metrics.horizontalAdvance(fact.text) + side + 6 for fact in self._facts]
         over = max(0, sum(widths) + GAP * (len(widths) - 1) - self.width())
         x = 0
         for place, (fact, width) in enumerate(zip(self._facts, widths, strict=True)):
-            room = max(icon + 30, width - over) if place == 0 else width
-            picture = pixmap(fact.icon, look.theme.third, icon, self.devicePixelRatioF())
-            painter.drawPixmap(x, (self.height() - icon) // 2, picture)
-            text = metrics.elidedText(fact.text, Qt.TextElideMode.ElideMiddle, room - icon - 5)
+            room = max(side + 30, width - over) if place == 0 else width
+            picture = pixmap(fact.icon, look.theme.third, side, self.devicePixelRatioF())
+            painter.drawPixmap(x, (self.height() - side) // 2, picture)
+            text = metrics.elidedText(fact.text, Qt.TextElideMode.ElideMiddle, room - side - 5)
             painter.setPen(look.theme.second)
-            painter.drawText(x + icon + 6, (self.height() + metrics.ascent() - metrics.descent()) // 2, text)
+            painter.drawText(x + side + 6, (self.height() + metrics.ascent() - metrics.descent()) // 2, text)
             x += room + GAP
 
 
@@ -113,18 +113,18 @@ class Pill(QWidget):
         return QSize(metrics.horizontalAdvance(self._word()) + self._look.size(ICON) + 22, metrics.height() + 7)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, icon, painter = self._look.theme, self._look.size(ICON), QPainter(self)
+        theme, side, painter = self._look.theme, self._look.size(ICON), QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         look = status_look(self._status)
         colour = theme.colour(look.token)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(blend(colour, theme.background, 0.18 if theme.dark else 0.14))
         painter.drawRoundedRect(QRectF(self.rect()), self.height() / 2, self.height() / 2)
-        picture = pixmap(look.icon, colour, icon, self.devicePixelRatioF())
-        painter.drawPixmap(8, (self.height() - icon) // 2, picture)
+        picture = pixmap(look.icon, colour, side, self.devicePixelRatioF())
+        painter.drawPixmap(8, (self.height() - side) // 2, picture)
         painter.setFont(self._look.fonts.second)
         painter.setPen(colour)
-        place = self.rect().adjusted(8 + icon + 5, 0, 0, 0)
+        place = self.rect().adjusted(8 + side + 5, 0, 0, 0)
         painter.drawText(place, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self._word())
 
     def _word(self) -> str:
@@ -139,26 +139,48 @@ class Title(ElidedLabel):
 
 
 class RunHeader(QWidget):
-    """Title, status, figures and the button that stops the run."""
+    """Title, status, figures, and the buttons that fork, pause and stop the run."""
 
     stop = Signal()
+    pause = Signal()
+    resume = Signal()
+    fork = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._look = look
         self._title = Title("", look.fonts.title, name="run.title")
         self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._pill = Pill(look)
         self._facts = FactLine(look)
+        self._fork = QToolButton()
+        self._fork.setObjectName("run.fork")
+        self._fork.setToolTip(self.tr("Fork here: a new session that begins with everything up to the chosen step"))
+        self._fork.setAccessibleName(self.tr("Fork at the chosen step"))
+        self._fork.clicked.connect(self.fork)
+        self._pause = Button(look, self.tr("Pause"), name="run.pause", icon="pause")
+        self._pause.setToolTip(self.tr("Pause after this round"))
+        self._pause.clicked.connect(self.pause)
+        self._resume = Button(look, self.tr("Go on"), name="run.resume", icon="play")
+        self._resume.setToolTip(self.tr("Let this run go on"))
+        self._resume.clicked.connect(self.resume)
         self._stop = Button(look, self.tr("Stop"), name="run.stop", tone="stop", icon="square")
         self._stop.setToolTip(self.tr("Stop this run (Ctrl+.)"))
         self._stop.clicked.connect(self.stop)
-        self._stop.hide()
+        self._buttons = (self._pause, self._resume, self._stop)
+        self._lay_out()
+        self.restyle(look)
+
+    def _lay_out(self) -> None:
         upper = QHBoxLayout()
         upper.setSpacing(10)
         upper.addWidget(self._title)
         upper.addWidget(self._pill)
         upper.addStretch(1)
-        upper.addWidget(self._stop)
+        for part in (self._fork, *self._buttons):
+            upper.addWidget(part)
+        for button in self._buttons:
+            button.hide()
         inner = QVBoxLayout()
         inner.setContentsMargins(20, 11, 20, 9)
         inner.setSpacing(3)
@@ -168,25 +190,26 @@ class RunHeader(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addLayout(inner)
-        line = surface("line")
-        line.setFixedHeight(1)
-        layout.addWidget(line)
+        layout.addWidget(hairline())
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        policy = self._stop.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)
-        self._stop.setSizePolicy(policy)
+        upper.addStrut(self._stop.sizeHint().height())
 
     def show_session(self, row: SessionRow, lasted: int) -> None:
         self._title.show_text(visible(row.title))
         self._pill.show_status(row.status)
-        self._stop.setVisible(row.status in GOING)
+        self._stop.setVisible(row.status in GOING or row.status == "paused")
+        self._pause.setVisible(row.status == "running")
+        self._resume.setVisible(row.status == "paused")
         self.show_facts(row, lasted)
 
     def show_facts(self, row: SessionRow, lasted: int) -> None:
         self._facts.show_facts(facts(row, lasted))
 
     def restyle(self, look: Look) -> None:
+        self._look = look
         self._title.setFont(look.fonts.title)
         self._pill.restyle(look)
         self._facts.restyle(look)
-        self._stop.restyle(look)
+        self._fork.setIcon(icon("git-fork", look.theme.second))
+        for button in self._buttons:
+            button.restyle(look)

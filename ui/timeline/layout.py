@@ -59,7 +59,6 @@ class Heights:
 
     work: int
     header: int
-    card: int
     interrupted: int
     bubble_around: int = 30
     reply_above: int = 10
@@ -68,4 +67,4 @@ class Heights:
     @classmethod
     def of(cls, fonts: Fonts) -> Self:
         text = QFontMetrics(fonts.text).height()
-        return cls(work=max(28, text + 10), header=max(36, text + 18), card=max(70, text + 52), interrupted=text + 26)
+        return cls(work=max(28, text + 10), header=max(36, text + 18), interrupted=text + 26)

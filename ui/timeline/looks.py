@@ -47,7 +47,7 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "command": KindLook("terminal", "command", "Ran a command"),
         "check": KindLook("terminal", "command", "Looked after a command"),
         "todo": KindLook("check", "thinking", "Planned"),
-        "decision": KindLook("share", "thinking", "Decided"),
+        "decision": KindLook("split", "thinking", "Decided"),
         "problem": KindLook("triangle-alert", "failed", "Reported a problem"),
         "delegate": KindLook("share", "thinking", "Gave work to a sub-agent"),
         "tool": KindLook("wrench", "network", "Called a tool"),
@@ -60,9 +60,9 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "compaction": KindLook("corner-down-left", "second", "Context compacted"),
         "recall": KindLook("search", "second", "Looked back"),
         "end": KindLook("flag", "second", "End of the run", "card"),
-        "fork": KindLook("share", "second", "Forked"),
-        "rewind": KindLook("corner-down-left", "second", "Files put back"),
-        "verdict": KindLook("check", "second", "Verdict"),
+        "fork": KindLook("git-fork", "second", "Forked"),
+        "rewind": KindLook("undo-2", "second", "Files put back"),
+        "verdict": KindLook("thumbs-up", "second", "Verdict"),
     }
 )
 
@@ -150,8 +150,6 @@ def end_figures(end: Step, header: Step | None) -> list[str]:
     parts = [" · ".join(part for part in (rounds, lasted) if part)]
     if header and header.tokens:
         parts.append(f"{amount(header.tokens)} {words('tok')}")
-    if marks.get("files"):
-        parts.append(plural(marks["files"], "file changed", "files changed"))
     return [part for part in parts if part]
 
 

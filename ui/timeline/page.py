@@ -1,48 +1,71 @@
-"""The page of a session's runs: header, steps, the way back to the latest, and what an interruption asks."""
+"""The page of a session's runs: header, tabs, journey strip, steps, and what an interruption asks."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.clock import Clock, now
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from ui.theme import Look
+from ui.timeline.endings import RunEnd
+from ui.timeline.find import FindInRun, Found
 from ui.timeline.header import GOING, RunHeader
 from ui.timeline.interrupted import InterruptedBar
 from ui.timeline.model import TimelineModel
 from ui.timeline.pages import Rows
+from ui.timeline.strip import JourneyStrip, Sampled
+from ui.timeline.tabs import Figure, TabLine
 from ui.timeline.view import TimelineView
 from ui.widgets.button import Button
 
 TICK_MS: Final = 1_000
 TAIL_ROWS: Final = 40
+STEPS: Final = "steps"
+
+
+class RunRows(Rows, Sampled, Found, Protocol):
+    """Everything the page reads."""
 
 
 class RunPage(QWidget):
-    """Plain values in; what the person wants comes out as signals."""
+    """Plain values in; what the person wants comes out as signals. Other panels stand in tabs of it."""
 
     stop = Signal()
+    pause = Signal()
+    resume = Signal()
+    fork = Signal(int)
+    """The entry up to which the new session is the same; 0 for all of them."""
     settle = Signal(str)
     """again, skip or end: what becomes of calls that may have run."""
     step_chosen = Signal(object)
     step_opened = Signal(object)
     link = Signal(str)
     """An address in a reply that was clicked; nothing opens by itself."""
+    judged = Signal(int, str, str)
+    changes_wanted = Signal(str)
+    tab_chosen = Signal(str)
 
-    def __init__(self, look: Look, rows: Rows, *, clock: Clock = now, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Look, rows: RunRows, *, clock: Clock = now, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("run")
         self._row = SessionRow("")
+        self._chosen: Step | None = None
         self._model = TimelineModel(rows, clock, self)
         self._header = RunHeader(look)
+        self._find = FindInRun(look, rows)
+        self._tabs = TabLine(look, self._find)
+        self._strip = JourneyStrip(look, rows, clock=clock)
         self._view = TimelineView(self._model, look)
         self._bar = InterruptedBar(look)
+        self._stack = QStackedWidget()
+        self._panels: dict[str, QWidget] = {}
         self._latest = Button(look, self.tr("Jump to latest"), name="timeline.latest", icon="arrow-down", parent=self)
         self._latest.hide()
+        self._unseen = 0
         self._tick = QTimer(self, interval=TICK_MS)
         self._tick.timeout.connect(self._count_on)
         self._lay_out()
@@ -55,19 +78,82 @@ class RunPage(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addWidget(self._header)
-        layout.addWidget(self._view, 1)
+        for part in (self._header, self._tabs, self._strip):
+            layout.addWidget(part)
+        layout.addWidget(self._stack, 1)
         layout.addLayout(around)
+        self.add_tab(STEPS, self.tr("Steps"), self._view)
         self._latest.raise_()
 
     def _connect(self) -> None:
         self._header.stop.connect(self.stop)
+        self._header.pause.connect(self.pause)
+        self._header.resume.connect(self.resume)
+        self._header.fork.connect(lambda: self.fork.emit(self._chosen.last if self._chosen else 0))
         self._bar.settle.connect(self.settle)
-        self._view.chosen.connect(self.step_chosen)
+        self._view.chosen.connect(self._choose)
         self._view.opened.connect(self.step_opened)
         self._view.link.connect(self.link)
         self._view.news.connect(self._tell_news)
+        self._view.seen.connect(self._strip.frame)
+        self._view.judged.connect(self.judged)
+        self._view.changes_wanted.connect(self.changes_wanted)
+        self._strip.wanted.connect(self._go_to_row)
+        self._find.found.connect(self._show_found)
+        self._find.closed.connect(self.focus_tab)
         self._latest.clicked.connect(self._view.follow)
+        self._tabs.chosen.connect(self._show_tab)
+
+    # tabs
+
+    def add_tab(self, name: str, text: str, panel: QWidget) -> None:
+        """Another view of the run, beside the steps."""
+        self._panels[name] = panel
+        self._stack.addWidget(panel)
+        self._tabs.add(name, text)
+
+    def show_tab(self, name: str) -> None:
+        self._tabs.choose(name)
+
+    def show_tab_at(self, place: int) -> None:
+        self._tabs.choose_at(place)
+
+    def focus_tab(self) -> None:
+        """Bring the keyboard to what is looked at."""
+        self._panels[self.tab].setFocus()
+
+    @property
+    def tab(self) -> str:
+        return self._tabs.current()
+
+    def show_figures(self, name: str, figures: list[Figure]) -> None:
+        """The small figures beside the name of a tab."""
+        self._tabs.show_figures(name, figures)
+
+    def tell_ends(self, end_of: Callable[[Step], RunEnd]) -> None:
+        """What the cards at the ends of runs show."""
+        self._view.tell_ends(end_of)
+
+    def find_words(self) -> None:
+        self._find.open()
+
+    def _show_tab(self, name: str) -> None:
+        if name in self._panels:
+            self._stack.setCurrentWidget(self._panels[name])
+            self._tell_news(self._unseen)
+            self.tab_chosen.emit(name)
+
+    def _go_to_row(self, row: int) -> None:
+        self.show_tab(STEPS)
+        self._view.go_to_row(row)
+
+    def _show_found(self, row: int) -> None:
+        self.show_tab(STEPS)
+        self._view.select_row(row)
+
+    def _choose(self, step: Step) -> None:
+        self._chosen = step
+        self.step_chosen.emit(step)
 
     @property
     def view(self) -> TimelineView:
@@ -82,10 +168,13 @@ class RunPage(QWidget):
         opens = row.id != self._model.session
         self._row = row
         if opens:
+            self._chosen = None
             self._model.open(row.id, row.rows)
+            self._find.set_session(row.id)
             self._look_for_interruption()
         self._header.show_session(row, self._lasted())
         going = row.status in GOING
+        self._strip.show_rows(row.id, row.rows, going=going)
         if going != self._tick.isActive():
             self._tick.start() if going else self._tick.stop()
 
@@ -106,8 +195,16 @@ class RunPage(QWidget):
     def select_row(self, row: int) -> None:
         self._view.select_row(row)
 
+    def run_rows(self, row: int) -> tuple[int, int]:
+        """The rows of the run that a row belongs to, of the latest run for none: the first, and where it ends."""
+        model = self._model
+        step = model.step_of_row(row if row >= 0 else model.count - 1)
+        run = step.run if step else 0
+        return model.first_row(run), model.first_row(run + 1)
+
     def restyle(self, look: Look) -> None:
-        self._header.restyle(look)
+        for part in (self._header, self._tabs, self._find, self._strip):
+            part.restyle(look)
         self._view.restyle(look)
         self._bar.restyle(look)
         self._latest.restyle(look)
@@ -128,17 +225,19 @@ class RunPage(QWidget):
     def _count_on(self) -> None:
         if self.isVisible():
             self._header.show_facts(self._row, self._lasted())
+            self._strip.show_rows(self._row.id, self._row.rows, going=True)
 
     def _tell_news(self, rows: int) -> None:
+        self._unseen = rows
         if rows:
             self._latest.setText(self.tr("%n new · Jump to latest", "", rows))
             self._latest.setAccessibleName(self._latest.text())
             self._place_latest()
-        self._latest.setVisible(rows > 0)
+        self._latest.setVisible(rows > 0 and self._stack.currentWidget() is self._view)
 
     def _place_latest(self) -> None:
         self._latest.resize(self._latest.sizeHint())
-        box = self._view.geometry()
+        box = self._stack.geometry()
         self._latest.move(box.center().x() - self._latest.width() // 2, box.bottom() - self._latest.height() - 14)
 
     # Qt

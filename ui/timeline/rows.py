@@ -7,14 +7,13 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from core.domain.steps import Step, verb
-from ui.figures import duration, money
+from ui.figures import duration
 from ui.icons import pixmap
 from ui.theme import Look, blend
 from ui.timeline.layout import BUBBLE_WIDTH, EDGE, Columns, Heights
 from ui.timeline.looks import (
     Badge,
     badges,
-    end_figures,
     interrupted_line,
     kind_look,
     run_figures,
@@ -47,7 +46,7 @@ class RowPainter(QStyledItemDelegate):
             "work": self._work,
             "header": self._header,
             "bubble": self._bubble,
-            "card": self._card,
+            "card": self._reply,
             "interrupted": self._interrupted,
             "reply": self._reply,
         }
@@ -75,12 +74,10 @@ class RowPainter(QStyledItemDelegate):
         return self._columns
 
     def height(self, step: Step, width: int) -> int:
-        """How tall a painted row is; replies are measured by their text widget."""
+        """How tall a painted row is; replies and ends are measured by their widgets."""
         match kind_look(step.kind).shape:
             case "header":
                 return self._heights.header
-            case "card":
-                return self._heights.card + (self._plain.height() + 4 if step.object else 0)
             case "interrupted":
                 return self._heights.interrupted
             case "bubble":
@@ -136,30 +133,6 @@ class RowPainter(QStyledItemDelegate):
         painter.setPen(theme.text)
         wrapped.layout.draw(painter, QPointF(frame.x() + 12, frame.y() + 8))
 
-    def _card(self, painter: QPainter, box: QRect, step: Step) -> None:
-        columns, theme, fonts = self.columns(box.width()), self._look.theme, self._look.fonts
-        frame = QRectF(columns.text, box.y() + 8, box.width() - columns.text - EDGE, box.height() - 20)
-        painter.setPen(QPen(theme.strong_line, 1))
-        painter.setBrush(theme.panel)
-        painter.drawRoundedRect(frame.adjusted(0.5, 0.5, -0.5, -0.5), 8, 8)
-        status, header = status_look(step.status), self._model.header(step.run)
-        line = QRect(columns.text, int(frame.y()), int(frame.width()), self._heights.card - 20)
-        x, colour = columns.text + 15, theme.colour(status.token)
-        self._icon(painter, status.icon, colour, x, line)
-        x += ICON + 6
-        parts = [(words(status.word), colour, fonts.strong, self._strong)]
-        figures = end_figures(step, header)
-        if header and header.cost:
-            figures.append(money(header.cost))
-        parts += [(figure, theme.second, fonts.text, self._plain) for figure in figures]
-        for text, tone, font, metrics in parts:
-            self._text(painter, QRect(x, line.y(), line.right() - x, line.height()), text, tone, font)
-            x += metrics.horizontalAdvance(text) + EDGE
-        if step.object:
-            under = QRect(columns.text + 37, line.bottom() - 12, line.width() - 52, self._plain.height() + 4)
-            why = self._plain.elidedText(visible(step.object), Qt.TextElideMode.ElideRight, under.width())
-            self._text(painter, under, why, theme.text, fonts.text)
-
     def _interrupted(self, painter: QPainter, box: QRect, step: Step) -> None:
         columns, theme = self.columns(box.width()), self._look.theme
         painter.fillRect(QRect(columns.text, box.y() + 6, 3, box.height() - 12), theme.waiting)
@@ -168,7 +141,7 @@ class RowPainter(QStyledItemDelegate):
         self._text(painter, line, said, theme.text, self._look.fonts.text)
 
     def _reply(self, painter: QPainter, box: QRect, step: Step) -> None:
-        """A text widget stands here and paints itself."""
+        """A widget stands here and paints itself."""
 
     def _paint_picture(self, painter: QPainter, box: QRect, step: Step, chosen: bool) -> None:
         """A row of work looks the same until it, its time or something around it changes."""

@@ -1,30 +1,24 @@
 """The list of a run's steps: live, still while it is read, and as quick for a million rows as for ten."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from PySide6.QtCore import QModelIndex, QPoint, QRect, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QAbstractSlider, QHeaderView, QScrollBar, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QAbstractSlider, QHeaderView, QTableView, QWidget
 
+from core.domain.steps import Step
 from ui.theme import Look
-from ui.timeline.looks import kind_look
+from ui.timeline.endings import EndCard, Endings, RunEnd
+from ui.timeline.inlays import Inlays
 from ui.timeline.model import AnyIndex, TimelineModel
 from ui.timeline.replies import DRAFT, Replies
 from ui.timeline.rows import RowPainter
+from ui.widgets.quiet_bar import QuietBar
 
 TICK_MS: Final = 1_000
 AT_TAIL: Final = 4
 PASSES: Final = 4
-GOING: Final = frozenset({"running", "waiting"})
-
-
-class QuietBar(QScrollBar):
-    """A scroll bar that keeps its place, so that no text is laid out anew, and shows itself when it can scroll."""
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        if self.maximum() > self.minimum():
-            super().paintEvent(event)
 
 
 class TimelineView(QTableView):
@@ -37,6 +31,11 @@ class TimelineView(QTableView):
     news = Signal(int)
     """Rows that came since the tail was left."""
     link = Signal(str)
+    seen = Signal(int, int)
+    """The first and the last row on screen."""
+    judged = Signal(int, str, str)
+    """The verdict on a run, and the note to it."""
+    changes_wanted = Signal(str)
 
     def __init__(self, model: TimelineModel, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,6 +45,8 @@ class TimelineView(QTableView):
         self._later = QTimer(self, singleShot=True)
         self._later.timeout.connect(self._mark)
         self._replies = Replies(self.viewport(), look, self.link.emit, self._wait)
+        endings = Endings(self.viewport(), look, self._hear_card)
+        self._inlays = Inlays(model, self._painter, self._replies, endings)
         self._following = True
         self._settling = self._due = False
         self._unseen = 0
@@ -93,7 +94,7 @@ class TimelineView(QTableView):
         model.grew.connect(self._count_news)
         model.settled.connect(self._replies.settle)
         self.clicked.connect(self._click)
-        self.selectionModel().currentChanged.connect(self._choose)
+        self.selectionModel().selectionChanged.connect(lambda chosen, _: self._choose())
 
     # what it does
 
@@ -110,6 +111,7 @@ class TimelineView(QTableView):
         self._painter.restyle(look)
         self._ground = look.theme.background
         self._replies.restyle(look)
+        self._inlays.endings.restyle(look)
         self.verticalHeader().setDefaultSectionSize(self._painter.heights.work)
         self._mark()
 
@@ -132,6 +134,25 @@ class TimelineView(QTableView):
             self._rows.toggle(step.run)
         if (place := self._rows.place(row)) is not None:
             self.select(place)
+
+    def tell_ends(self, end_of: Callable[[Step], RunEnd]) -> None:
+        """What the cards show, from now on or afresh."""
+        self._inlays.end_of = end_of
+        self._mark()
+
+    def go_to_row(self, row: int) -> None:
+        """Bring a row to the middle of the screen; what is chosen stays chosen."""
+        step = self._rows.step_of_row(row)
+        place = self._rows.place(row)
+        if place is None and step and (header := self._rows.header(step.run)):
+            place = self._rows.place(header.row)
+        if place is None:
+            return
+        self._following = False
+        for _ in range(2):
+            self.scrollTo(self._rows.index(place, 0), QAbstractItemView.ScrollHint.PositionAtCenter)
+            self.settle()
+        self._note_tail()
 
     def reveal(self, place: int) -> None:
         """Bring a row on screen; heights found on the way may move it, so look twice."""
@@ -181,7 +202,7 @@ class TimelineView(QTableView):
             for _ in range(PASSES):
                 if not self._measure():
                     break
-            self._place_replies()
+            self._place_inlays()
         finally:
             self._settling = False
 
@@ -221,7 +242,7 @@ class TimelineView(QTableView):
         changed = grown = 0
         blocked = header.blockSignals(True)  # the geometry is brought up to date once, at the end of the pass
         while place != end and room > 0:
-            height, had = self._height(place, width), header.sectionSize(place)
+            height, had = self._inlays.height(place, width), header.sectionSize(place)
             if height != had:
                 header.resizeSection(place, height)
                 changed, grown = changed + 1, grown + height - had
@@ -230,40 +251,18 @@ class TimelineView(QTableView):
         header.blockSignals(blocked)
         return changed, grown
 
-    def _height(self, place: int, width: int) -> int:
-        heights = self._painter.heights
-        step = self._rows.step(place)
-        if step is None and not self._rows.is_draft(place):
-            return heights.work
-        if step is None or kind_look(step.kind).shape == "reply":
-            row = step.row if step else DRAFT
-            text = self._replies.height(row, self._painter.columns(width).text_width, lambda: self._rows.words(place))
-            return text + heights.reply_above + heights.reply_below
-        return self._painter.height(step, width)
-
-    def _place_replies(self) -> None:
-        """Text widgets for the replies near the screen, and the clock for rows that are still going."""
-        boxes: dict[int, QRect] = {}
-        going = False
-        count, height = self._rows.rowCount(), self.viewport().height()
-        place = self.rowAt(0)
-        if place >= 0:
-            columns, heights = self._painter.columns(self.viewport().width()), self._painter.heights
-            y = self.rowViewportPosition(place)
-            while place < count and y < height:
-                step, tall = self._rows.step(place), self.rowHeight(place)
-                if step is None or kind_look(step.kind).shape == "reply":
-                    row = step.row if step else DRAFT
-                    if row in self._replies.shown:
-                        inner = tall - heights.reply_above - heights.reply_below
-                        boxes[row] = QRect(columns.text, y + heights.reply_above, columns.text_width, inner)
-                elif step.status in GOING and not step.ended and step.kind != "interrupted":
-                    going = True
-                y += tall
-                place += 1
-        self._replies.place(boxes)
+    def _place_inlays(self) -> None:
+        """Widgets for what is near the screen, and the clock for rows that are still going."""
+        first, last, going = self._inlays.place(self)
+        shown = [step.row for place in (first, last) if place >= 0 and (step := self._rows.step(place))]
+        if shown:
+            self.seen.emit(shown[0], shown[-1] if len(shown) > 1 else self._rows.count - 1)
         if going != self._tick.isActive():
             self._tick.start() if going else self._tick.stop()
+
+    def _hear_card(self, card: EndCard) -> None:
+        card.judged.connect(self.judged)
+        card.changes_wanted.connect(self.changes_wanted)
 
     def _count_on(self) -> None:
         if self.isVisible():
@@ -273,6 +272,7 @@ class TimelineView(QTableView):
 
     def _begin(self) -> None:
         self._replies.clear()
+        self._inlays.endings.clear()
         self._following = True
         self._tell_news(0)
         self._mark()
@@ -309,9 +309,10 @@ class TimelineView(QTableView):
     def _click(self, index: QModelIndex) -> None:
         self.toggle(index.row())
 
-    def _choose(self, index: QModelIndex) -> None:
-        # Qt makes the first row current when the list gets the focus; nobody chose that one.
-        if self.selectionModel().isSelected(index) and (step := self._rows.step(index.row())):
+    def _choose(self) -> None:
+        # Not the current row: Qt makes the first one current when the list gets the focus, and nobody chose that.
+        chosen = self.selectionModel().selectedRows()
+        if chosen and (step := self._rows.step(chosen[0].row())):
             self.chosen.emit(step)
 
     def _chosen_place(self) -> int:

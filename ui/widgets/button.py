@@ -10,13 +10,14 @@ from ui.icons import pixmap
 from ui.theme import Look, blend
 
 ICON: Final = 16
+ARROW: Final = 14
 GAP: Final = 8
 PAD: Final = 11
 CHIP_PAD: Final = 5
 
 
 class Button(QPushButton):
-    """`tone` is primary, quiet, stop or nothing; `hint` names the key."""
+    """`tone` is primary, quiet, stop or nothing; `hint` names the key; one that `opens` a menu has an arrow."""
 
     def __init__(
         self,
@@ -27,10 +28,12 @@ class Button(QPushButton):
         tone: str = "",
         icon: str = "",
         hint: str = "",
+        opens: bool = False,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(text, parent)
         self._look, self._tone, self._icon, self._hint = look, tone, icon, hint
+        self._opens = opens
         self.setObjectName(name)
         self.setAccessibleName(text)
         self.setAutoDefault(False)
@@ -84,6 +87,10 @@ class Button(QPushButton):
             left += width + GAP
         if self._hint:
             self._paint_hint(painter, left, middle, ink)
+        if self._opens:
+            size = look.size(ARROW)
+            drawn = pixmap("chevron-down", ink, size, self.devicePixelRatioF())
+            painter.drawPixmap(QPointF(round(left), round(middle - size / 2)), drawn)
 
     def _paint_hint(self, painter: QPainter, left: float, middle: float, ink: QColor) -> None:
         font = self._look.fonts.caption
@@ -107,6 +114,8 @@ class Button(QPushButton):
             parts.append(QFontMetrics(fonts.strong).horizontalAdvance(self.text()))
         if self._hint:
             parts.append(QFontMetrics(fonts.caption).horizontalAdvance(self._hint) + 2 * CHIP_PAD)
+        if self._opens:
+            parts.append(self._look.size(ARROW))
         return sum(parts) + GAP * (len(parts) - 1)
 
     def _ink(self) -> QColor:

@@ -91,7 +91,7 @@ def test_what_somebody_else_changed_is_left_unless_forced_and_then_kept(tmp_path
             done = await back(scene, session, 2)
             assert done.left == ("a.txt",) and texts(scene.folder) == {"a.txt": "by a person\n"}
             done = await back(scene, session, 2, "a.txt")
-            assert done.files == (Rewound("a.txt", blob_hash(b"by a person\n"), blob_hash(b"one\n")),)
+            assert done.files == (Rewound("a.txt", blob_hash(b"by a person\n"), blob_hash(b"one\n"), 0o644),)
             assert texts(scene.folder) == {"a.txt": "one\n"}
             await undo(scene, session)
             assert texts(scene.folder) == {"a.txt": "by a person\n"}
@@ -209,3 +209,33 @@ def test_any_rewind_is_how_it_was_and_its_undo_how_it_is(
             assert found is None or isinstance(found.event, FilesRewound)
 
     asyncio.run(main())
+
+
+def test_a_part_is_taken_back_unless_somebody_was_quicker(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.run(SCRIPT)
+            history, held = scene.engine.history, blob_hash(b"two\n")
+            done = await history.replace(session, "a.txt", held, b"half\n")
+            assert done.files == (Rewound("a.txt", held, blob_hash(b"half\n")),)
+            assert texts(scene.folder)["a.txt"] == "half\n"
+            await undo(scene, session)
+            assert texts(scene.folder)["a.txt"] == "two\n"
+            (scene.folder / "a.txt").write_text("mine\n")
+            with pytest.raises(Problem, match="not what it was"):
+                await history.replace(session, "a.txt", held, b"half\n")
+            assert texts(scene.folder)["a.txt"] == "mine\n"
+
+    bounded(main())
+
+
+def test_one_file_goes_back_alone(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.run(SCRIPT)
+            plan = await scene.engine.history.plan(session, 1, only="a.txt")
+            assert [file.path for file in plan.files] == ["a.txt"]
+            await scene.engine.history.rewind(session, plan)
+            assert texts(scene.folder) == {"deep/b.txt": "new\n"}
+
+    bounded(main())

@@ -26,12 +26,13 @@ GOOD: dict[str, dict[str, Any]] = {
     "decide": {"intent": "i", "options": [{"label": "a", "pros": ["p"]}], "choice": "a", "reason": "r"},
     "report_problem": {"severity": "low", "what": "w"},
     "ask_user": {"question": "?", "options": [{"label": "a"}]},
+    "delegate": {"task": "t", "tools": ["read"], "limits": {"rounds": 3}, "schema": {"type": "integer"}},
     "recall_dropped": {"id": "r1c1", "start": 2, "end": 9},
 }
 
 
 def test_every_tool_tells_what_it_takes() -> None:
-    assert {each.name for each in specs()} == set(GOOD) == {*TOOLS, "ask_user", "recall_dropped"}
+    assert {each.name for each in specs()} == set(GOOD) == {*TOOLS, "ask_user", "delegate", "recall_dropped"}
     for each in specs():
         text = json.dumps(each.schema)
         assert each.schema["type"] == "object" and each.schema["additionalProperties"] is False

@@ -2,7 +2,10 @@
 
 import asyncio
 import os
+import platform
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -97,3 +100,33 @@ def test_what_is_no_pattern_is_said(tmp_path: Path) -> None:
     done = call(tmp_path, "search", pattern="(")
     assert done.failed and "no regular expression" in done.output
     assert call(tmp_path, "search", pattern="x", path="nowhere").failed
+
+
+SWAP = """
+import ctypes, sys
+libc = ctypes.CDLL(None)
+one, two = (name.encode() for name in sys.argv[1:])
+swap = lambda: libc.syscall(ctypes.c_long(316), -100, one, -100, two, ctypes.c_uint(2))
+print(swap(), flush=True)
+while swap() == 0: pass
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the number of renameat2")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_swap_race_shows_nothing_from_outside(tmp_path: Path, engine: str | None) -> None:
+    """P8, for list and search; JOURNEYMAN_RACE_S makes it longer."""
+    folder, outside = tmp_path / "work", tmp_path / "outside"
+    put(folder, "real/file.txt", "inside\n")
+    put(outside, "secret-name.txt", "canary\n")
+    put(outside, "file.txt", "canary\n")
+    (folder / "swapped").symlink_to(outside)
+    paths = [folder / name for name in ("real", "swapped")]
+    told = ""
+    with subprocess.Popen([sys.executable, "-IS", "-c", SWAP, *paths], stdout=subprocess.PIPE) as other:
+        assert other.stdout and other.stdout.readline() == b"0\n"
+        until = time.monotonic() + float(os.environ.get("JOURNEYMAN_RACE_S", "2")) / 2
+        while time.monotonic() < until:
+            told += "\n".join(look(folder, "inside|canary", engine)) + call(folder, "find", pattern="*").output
+        other.kill()
+    assert "canary" not in told and "secret-name" not in told and "inside" in told

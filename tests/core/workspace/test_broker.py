@@ -1,6 +1,7 @@
 """The broker reaches what is in the folder, and nothing else, whatever it is asked for."""
 
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -267,3 +268,34 @@ def test_a_swap_race_leaks_nothing(broker: Broker, ground: Ground) -> None:
         other.communicate()
     assert names(ground.outside / "inner") == ["file"]
     assert ground.intact() and min(seen.values()) > 10, seen
+
+
+MOUNTED = """
+import sys
+from pathlib import Path
+from core.domain.problems import Problem
+from core.workspace.broker import Broker
+with Broker(Path(sys.argv[1])) as broker:
+    print(broker.read("mounted/file").decode())
+    for name in ("mounted/../../outside/canary", "mounted/up"):
+        try:
+            print(broker.read(name))
+        except Problem:
+            print("refused")
+"""
+
+
+def test_a_mount_inside_the_folder(ground: Ground) -> None:
+    """P15: what a person mounted there is a part of the folder; nothing leads from it to anywhere else."""
+    other = ground.folder.with_name("other")
+    other.mkdir()
+    (other / "file").write_text("mounted")
+    (other / "up").symlink_to("../outside/canary")
+    (ground.folder / "mounted").mkdir()
+    names = [shlex.quote(str(path)) for path in (other, ground.folder / "mounted", ground.folder)]
+    run = f"{shlex.quote(sys.executable)} -c {shlex.quote(MOUNTED)} {names[2]}"
+    command = f"mount --bind {names[0]} {names[1]} && {run}"
+    done = subprocess.run(["unshare", "-Urm", "sh", "-c", command], capture_output=True, text=True, check=False)
+    if "unshare failed" in done.stderr or "mount:" in done.stderr:
+        pytest.skip("nobody may mount here")
+    assert done.stdout.split("\n") == ["mounted", "refused", "refused", ""], done.stderr

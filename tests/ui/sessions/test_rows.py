@@ -49,6 +49,15 @@ def test_groups_come_by_urgency_then_by_day() -> None:
     ]  # fmt: skip
 
 
+def test_a_sub_agent_is_listed_only_while_it_waits_for_the_person() -> None:
+    rows = [row("parent", "running"), row("busy", "running", parent="parent"), row("done", parent="parent")]
+    waits = row("asks", "waiting", parent="parent", called="counter", folder="/home/a/work")
+    assert listed(arrange(rows, NOON)) == ["[Running]", "parent"]
+    assert listed(arrange([*rows, waits], NOON)) == ["[Waiting for you]", "asks", "[Running]", "parent"]
+    assert second_line(waits, "/home/a").startswith("counter · asks")
+    assert listed(arrange_hits(rows, [Hit("done", "here")], "Title done", NOON)) == ["[Found in the text]", "done"]
+
+
 def test_waiting_counts_and_days_do_not() -> None:
     headings = arrange([row("a", "waiting"), row("b", "waiting"), row("c")], NOON)
     assert [item.count for item in headings if isinstance(item, Heading)] == [2, 0]

@@ -5,6 +5,7 @@ from typing import Any
 
 from core.domain.clock import SECOND
 from core.domain.steps import Step
+from core.store.marks import Mark
 
 START = 1_790_000_000 * SECOND
 
@@ -27,6 +28,18 @@ class ListedRows:
 
     def entry(self, session: str, seq: int) -> dict[str, Any]:
         return self.entries.get(seq, {})
+
+    def sample(self, session: str, count: int, most: int) -> list[Mark]:
+        return self.stretch(session, 0, count)[:: max(1, count // most)]
+
+    def stretch(self, session: str, first: int, count: int) -> list[Mark]:
+        return [Mark(s.row, s.kind, s.status, s.began, s.ended, s.depth) for s in self.rows[first : first + count]]
+
+    def find_in(self, session: str, text: str) -> list[int]:
+        return [step.first for step in self.rows if text and text.casefold() in step.object.casefold()]
+
+    def row_of(self, session: str, seq: int) -> int | None:
+        return next((step.row for step in self.rows if seq in (step.first, step.last)), None)
 
     def add(self, kind: str, status: str = "done", *, said: str = "", **values: Any) -> Step:
         """One more row; `said` is the whole text of a row of words."""

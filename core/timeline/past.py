@@ -1,0 +1,265 @@
+"""What a person looks back on, folded from the lines of a journal as they are stored: changes, decisions, verdicts.
+
+Plain JSON and nothing heavy: the window folds it while it is open.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+Line = Mapping[str, Any]
+
+CHANGES = ("file_changed", "files_rewound")
+CAUSES = (
+    "consent_asked", "consent_given", "call_allowed", "call_refused", "question_asked", "question_answered",
+    "decision_made", "problem_reported", "tainted", "limit_met", "limit_raised", "run_paused", "context_compacted",
+    "tier_chosen", "mode_set", "nudged", "retried",
+)  # fmt: skip
+KINDS = (*CHANGES, *CAUSES, "verdict_given")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of a file: the contents before and after it, as names of blobs; empty is no file."""
+
+    seq: int
+    run: int
+    path: str
+    before: str
+    after: str
+    added: int = 0
+    removed: int = 0
+    rewound: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileStory:
+    """A file and everything that happened to it here."""
+
+    path: str
+    changes: tuple[Change, ...]
+
+    @property
+    def added(self) -> int:
+        return sum(change.added for change in self.changes if not change.rewound)
+
+    @property
+    def removed(self) -> int:
+        return sum(change.removed for change in self.changes if not change.rewound)
+
+    @property
+    def new(self) -> bool:
+        return not self.changes[0].before
+
+    @property
+    def gone(self) -> bool:
+        return not self.changes[-1].after
+
+    @property
+    def back(self) -> bool:
+        """Is it as it was before the agent touched it?"""
+        return self.changes[0].before == self.changes[-1].after
+
+    @property
+    def kept(self) -> bool:
+        """Are its contents known? Older journals only counted lines."""
+        return any(change.before or change.after for change in self.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One choice: what was chosen, by whom or what, and why. `status` is a step's; `rule` can be revoked."""
+
+    seq: int
+    run: int
+    at: int
+    kind: str
+    what: str
+    chosen: str = ""
+    why: str = ""
+    cause: str = ""
+    status: str = "done"
+    rule: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    call: str = ""
+    count: int = 1
+
+
+@dataclass(slots=True)
+class Past:
+    """Everything that was heard so far; `hear` takes lines in the order of the journal."""
+
+    files: dict[str, list[Change]] = field(default_factory=dict)
+    choices: list[Choice] = field(default_factory=list)
+    verdicts: dict[int, tuple[str, str]] = field(default_factory=dict)
+    _open: dict[str, int] = field(default_factory=dict)
+
+    def hear(self, lines: Iterable[Line]) -> None:
+        for line in lines:
+            kind = line.get("kind", "")
+            if kind in CHANGES:
+                self._change(line)
+            elif kind == "verdict_given":
+                if line.get("by", "person") == "person":
+                    self.verdicts[int(line.get("number", 0))] = (str(line.get("verdict", "")), head(line.get("note")))
+            elif kind in CAUSES:
+                self._choose(line)
+
+    def stories(self) -> list[FileStory]:
+        """The files in the order in which they were first changed."""
+        return [FileStory(path, tuple(changes)) for path, changes in self.files.items()]
+
+    def of_run(self, run: int) -> list[FileStory]:
+        """The same of one run alone."""
+        mine = ((path, [c for c in changes if c.run == run and not c.rewound]) for path, changes in self.files.items())
+        return [FileStory(path, tuple(changes)) for path, changes in mine if changes]
+
+    def totals(self) -> tuple[int, int]:
+        """Lines added and removed, everywhere."""
+        stories = self.stories()
+        return sum(story.added for story in stories), sum(story.removed for story in stories)
+
+    def _change(self, line: Line) -> None:
+        seq, run = int(line["seq"]), int(line.get("run", 0))
+        if line["kind"] == "file_changed":
+            made = Change(
+                seq, run, str(line.get("path", "")), str(line.get("before", "")), str(line.get("after", "")),
+                int(line.get("added", 0)), int(line.get("removed", 0)),
+            )  # fmt: skip
+            self.files.setdefault(made.path, []).append(made)
+            return
+        for file in line.get("files") or ():
+            path = str(file.get("path", ""))
+            made = Change(seq, run, path, str(file.get("before", "")), str(file.get("after", "")), rewound=True)
+            self.files.setdefault(path, []).append(made)
+
+    def _choose(self, line: Line) -> None:
+        made = choice(line)
+        if made is None:
+            return
+        key = str(line.get("request_id") or line.get("question_id") or "")
+        if key in self._open:
+            place = self._open.pop(key)
+            asked = self.choices[place]
+            self.choices[place] = replace(
+                asked,
+                chosen=made.chosen,
+                why=made.why or asked.why,
+                status=made.status,
+                cause=made.cause or asked.cause,
+            )
+            return
+        last = self.choices[-1] if self.choices else None
+        if last and made.kind == "allowed" and _alike(last) == _alike(made):
+            self.choices[-1] = replace(last, count=last.count + 1)
+            return
+        if asked_id := _asked_id(line):
+            self._open[asked_id] = len(self.choices)
+        self.choices.append(made)
+
+
+def _alike(choice: Choice) -> tuple[object, ...]:
+    """What automatic allows have in common that are told as one."""
+    return choice.kind, choice.run, choice.cause, choice.rule
+
+
+def head(text: Any) -> str:
+    """The words of a text that may be kept apart."""
+    return str(text.get("head", "")) if isinstance(text, Mapping) else str(text or "")
+
+
+def choice(line: Line) -> Choice | None:
+    """What a line says about a choice."""
+    seq, run, at, kind = int(line["seq"]), int(line.get("run", 0)), int(line.get("at", 0)), str(line["kind"])
+
+    def made(name: str, said: str, **rest: Any) -> Choice:
+        return Choice(seq, run, at, name, said, **rest)
+
+    match kind:
+        case "question_asked":
+            asked = line.get("question") or {}
+            options = tuple(
+                (str(o.get("label", "")), str(o.get("description", ""))) for o in asked.get("options") or ()
+            )
+            return made("question", str(asked.get("text", "")), why=str(asked.get("why", "")), status="waiting",
+                        options=options)  # fmt: skip
+        case "question_answered":
+            answer = line.get("answer") or {}
+            said = ": ".join(part for part in (answer.get("option"), answer.get("text")) if part)
+            declined = bool(answer.get("declined"))
+            return made("question", said, chosen=said, status="stopped" if declined else "done", cause="you")
+        case "consent_asked":
+            request = line.get("request") or {}
+            return made("consent", f"{request.get('tool', '')} {request.get('object', '')}".strip(),
+                        why=str(request.get("why", "")), status="waiting")  # fmt: skip
+        case "consent_given":
+            allowed, scope = bool(line.get("allowed")), str(line.get("scope", "once"))
+            by = str(line.get("by", "person"))
+            return made("consent", "", chosen=f"allowed {scope}" if allowed else "denied", why=head(line.get("reason")),
+                        status="done" if allowed else "stopped", cause="you" if by == "person" else by)  # fmt: skip
+        case "call_allowed":
+            return made("allowed", "", chosen="allowed", cause=str(line.get("cause", "")),
+                        rule=str(line.get("rule", "")), call=str(line.get("call_id", "")))  # fmt: skip
+        case "call_refused":
+            return made("refused", str(line.get("tool", "")), chosen="refused", why=head(line.get("reason")),
+                        status="failed")  # fmt: skip
+        case "decision_made":
+            choices = tuple((str(o.get("label", "")), _weighed(o)) for o in line.get("options") or ())
+            return made("decision", str(line.get("intent", "")), chosen=str(line.get("choice", "")),
+                        why=str(line.get("reason", "")), cause="the agent", options=choices)  # fmt: skip
+        case "problem_reported":
+            why = " · ".join(part for part in (line.get("cause"), line.get("fix")) if part)
+            return made("problem", str(line.get("what", "")), chosen=str(line.get("severity", "")), why=why,
+                        status="failed", cause="the agent")  # fmt: skip
+        case _:
+            return _notice(line, made)
+
+
+def _notice(line: Line, made: Any) -> Choice | None:
+    """Acts of Journeyman itself."""
+    match line["kind"]:
+        case "tainted":
+            return _told(made("notice", f"From here on it has read words of strangers: {line.get('source', '')}"))
+        case "limit_met":
+            said = f"{float(line.get('used', 0)):g} of {float(line.get('allowed', 0)):g} {line.get('limit', '')}"
+            return _told(made("limit", said))
+        case "limit_raised":
+            return _told(
+                made("limit", f"{line.get('limit', '')}: up to {float(line.get('allowed', 0)):g}", cause="you")
+            )
+        case "run_paused":
+            trouble = line.get("trouble") or {}
+            return _told(made("notice", "Paused", why=str(trouble.get("what") or line.get("why") or "")))
+        case "nudged":
+            return _told(made("notice", "Told the agent to go on differently", why=str(line.get("why", ""))))
+        case "retried":
+            trouble = line.get("trouble") or {}
+            return _told(made("notice", "Asked the model again", why=str(trouble.get("what", ""))))
+        case "context_compacted":
+            return _told(made("notice", "Compacted the context", why=str(line.get("why", ""))))
+        case "tier_chosen":
+            said = f"{line.get('tier', '')} {line.get('model', '')}".strip()
+            return _told(
+                made("notice", "Model chosen", chosen=said, why=str(line.get("why") or line.get("reason") or ""))
+            )
+        case "mode_set":
+            return _told(made("notice", "Mode", chosen=str(line.get("mode", "")), cause="you"))
+        case _:
+            return None
+
+
+def _told(found: Any) -> Choice | None:
+    return found if isinstance(found, Choice) else None
+
+
+def _asked_id(line: Line) -> str:
+    part = line.get("question") if line["kind"] == "question_asked" else line.get("request")
+    return str(part.get("id", "")) if isinstance(part, Mapping) and line["kind"].endswith("_asked") else ""
+
+
+def _weighed(option: Mapping[str, Any]) -> str:
+    """For and against, and how sure."""
+    parts = [f"+ {word}" for word in option.get("pros") or ()] + [f"− {word}" for word in option.get("cons") or ()]
+    if (sure := option.get("confidence", -1)) >= 0:
+        parts.append(f"{sure} % sure")
+    return " · ".join(parts)

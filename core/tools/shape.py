@@ -1,0 +1,155 @@
+"""Does a JSON value fit a JSON Schema? The words that people use are checked; any other word is refused."""
+
+import json
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+TYPES: Mapping[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "number": (int, float),
+    "integer": (int,),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+SILENT = frozenset(
+    {"title", "description", "default", "examples", "$schema", "$id", "$comment", "format", "deprecated"}
+)
+KNOWN = SILENT | {
+    "type", "enum", "const", "properties", "required", "additionalProperties", "items", "minItems", "maxItems",
+    "uniqueItems", "minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
+    "multipleOf", "anyOf", "oneOf", "allOf", "not", "minProperties", "maxProperties",
+}  # fmt: skip
+DEEPEST = 32
+SIZES = (("minLength", "maxLength", str), ("minItems", "maxItems", list), ("minProperties", "maxProperties", dict))
+BOUNDS: tuple[tuple[str, Callable[[Any, Any], Any], str], ...] = (
+    ("minimum", operator.ge, "at least"),
+    ("maximum", operator.le, "at most"),
+    ("exclusiveMinimum", operator.gt, "more than"),
+    ("exclusiveMaximum", operator.lt, "less than"),
+)
+
+
+def wrong_schema(schema: Any, place: str = "schema", depth: int = 0) -> str:
+    """Why this cannot be used as a schema; empty when it can."""
+    if isinstance(schema, bool):
+        return ""
+    if not isinstance(schema, dict):
+        return f"{place} is no object"
+    if depth > DEEPEST:
+        return f"{place} is nested deeper than {DEEPEST}"
+    if strange := sorted(set(schema) - KNOWN):
+        return f"{place} uses {', '.join(strange)}, which is not checked here"
+    types = schema.get("type", [])
+    for name in [types] if isinstance(types, str) else types:
+        if name not in TYPES:
+            return f"{place} names the type {name!r}, which there is not"
+    if "pattern" in schema:
+        try:
+            re.compile(str(schema["pattern"]))
+        except re.error as error:
+            return f"{place}.pattern is no pattern: {error}"
+    return next(
+        (found for name, inner in _inner(schema) if (found := wrong_schema(inner, f"{place}.{name}", depth + 1))), ""
+    )
+
+
+def _inner(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Every schema inside a schema."""
+    properties = schema.get("properties", {})
+    if isinstance(properties, dict):
+        yield from ((f"properties.{name}", inner) for name, inner in properties.items())
+    for word in ("items", "not", "additionalProperties"):
+        if word in schema:
+            yield word, schema[word]
+    for word in ("anyOf", "oneOf", "allOf"):
+        yield from ((f"{word}[{place}]", inner) for place, inner in enumerate(schema.get(word, ())))
+
+
+def misfits(value: Any, schema: Any, place: str = "the value") -> list[str]:
+    """What is wrong with a value, in words; nothing when it fits."""
+    if isinstance(schema, bool):
+        return [] if schema else [f"{place} must not be there"]
+    types = schema.get("type")
+    if types is not None and not any(_is(value, name) for name in ([types] if isinstance(types, str) else types)):
+        return [f"{place} must be {types if isinstance(types, str) else ' or '.join(types)}"]
+    found = [*_choices(value, schema, place), *_sizes(value, schema, place)]
+    if isinstance(value, dict):
+        found += _object(value, schema, place)
+    if isinstance(value, list) and "items" in schema:
+        for number, item in enumerate(value):
+            found += misfits(item, schema["items"], f"{place}[{number}]")
+    return found
+
+
+def _choices(value: Any, schema: Mapping[str, Any], place: str) -> Iterator[str]:
+    if "enum" in schema and not any(_same(value, one) for one in schema["enum"]):
+        yield f"{place} must be one of {json.dumps(schema['enum'], ensure_ascii=False)}"
+    if "const" in schema and not _same(value, schema["const"]):
+        yield f"{place} must be {json.dumps(schema['const'], ensure_ascii=False)}"
+    fitting = [sum(not misfits(value, one) for one in schema.get(word, ())) for word in ("anyOf", "oneOf")]
+    if "anyOf" in schema and not fitting[0]:
+        yield f"{place} fits none of the shapes it may have"
+    if "oneOf" in schema and fitting[1] != 1:
+        yield f"{place} must fit exactly one of the shapes it may have"
+    for one in schema.get("allOf", ()):
+        yield from misfits(value, one, place)
+    if "not" in schema and not misfits(value, schema["not"]):
+        yield f"{place} has a shape that is excluded"
+
+
+def _sizes(value: Any, schema: Mapping[str, Any], place: str) -> Iterator[str]:
+    for least, most, kind in SIZES:
+        if isinstance(value, kind):
+            if len(value) < schema.get(least, 0):
+                yield f"{place} must have at least {schema[least]} parts"
+            if most in schema and len(value) > schema[most]:
+                yield f"{place} must have at most {schema[most]} parts"
+    if isinstance(value, str) and "pattern" in schema and not re.search(str(schema["pattern"]), value):
+        yield f"{place} must match {schema['pattern']}"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        for word, holds, said in BOUNDS:
+            if word in schema and not holds(value, schema[word]):
+                yield f"{place} must be {said} {schema[word]}"
+        if schema.get("multipleOf") and value % schema["multipleOf"]:
+            yield f"{place} must be a multiple of {schema['multipleOf']}"
+    if isinstance(value, list) and schema.get("uniqueItems"):
+        seen = [json.dumps(item, sort_keys=True) for item in value]
+        if len(set(seen)) < len(seen):
+            yield f"{place} holds something twice"
+
+
+def _object(value: Mapping[str, Any], schema: Mapping[str, Any], place: str) -> Iterator[str]:
+    properties = schema.get("properties", {})
+    for name in schema.get("required", ()):
+        if name not in value:
+            yield f"{place} has no {name!r}"
+    for name, inner in value.items():
+        if name in properties:
+            yield from misfits(inner, properties[name], f"{place}.{name}")
+        elif schema.get("additionalProperties") is False:
+            yield f"{place} has {name!r}, which is not wanted"
+        elif isinstance(schema.get("additionalProperties"), dict):
+            yield from misfits(inner, schema["additionalProperties"], f"{place}.{name}")
+
+
+def _is(value: Any, name: str) -> bool:
+    if isinstance(value, bool):
+        return name == "boolean"
+    if name == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, TYPES[name])
+
+
+def _same(a: Any, b: Any) -> bool:
+    """True is no 1 in JSON."""
+    return isinstance(a, bool) == isinstance(b, bool) and bool(a == b)
+
+
+def value_in(text: str) -> Any:
+    """The JSON value of a reply: the whole of it, or what stands in its one fence. Raises ValueError."""
+    fenced = re.findall(r"^```[\w-]*\n(.*?)\n```\s*$", text, re.DOTALL | re.MULTILINE)
+    return json.loads(fenced[0] if len(fenced) == 1 else text)

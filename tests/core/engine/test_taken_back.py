@@ -1,0 +1,77 @@
+"""What commands do to files is listed, and a rewind takes each of it back, the executable bit too."""
+
+import asyncio
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from core.domain.events import FileChanged, PersonSpoke
+from tests.core.engine.scenes import bounded, calling, opened, played
+
+FILES = {
+    "notes.txt": "one\ntwo\n",
+    "data.json": '{"b":1,"a":[2,3]}',
+    "tool.sh": "#!/bin/sh\necho tool\n",
+    "Makefile": "out/app: notes.txt\n\tmkdir -p out && tr a-z A-Z < notes.txt > out/app && chmod +x out/app\n",
+    "src/main.c": "int main(void) { return 0; }\n",
+}
+COMMANDS = {
+    "sed -i": ("sed -i s/two/TWO/ notes.txt", ["notes.txt"]),
+    "git checkout": ("git checkout -q other", ["notes.txt"]),
+    "a formatter": ("python3 -m json.tool data.json out.json && mv out.json data.json", ["data.json"]),
+    "rm": ("rm -r tool.sh src", ["src/main.c", "tool.sh"]),
+    "a build": ("make -s", ["out/app"]),
+    "chmod": ("chmod -x tool.sh", ["tool.sh"]),
+    "mv": ("mv tool.sh moved.sh", ["moved.sh", "tool.sh"]),
+    "a stopped command": ("timeout 0.2 sh -c 'echo x > notes.txt; sleep 60'", ["notes.txt"]),
+}
+
+
+def lay(folder: Path) -> None:
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    (folder / "tool.sh").chmod(0o750)
+    for words in ("init -q -b main", "add .", "commit -qm one", "switch -qc other", "rm -q --cached notes.txt"):
+        git(folder, *words.split())
+    (folder / "notes.txt").write_text("of the other branch\n")
+    for words in ("add .", "commit -qm two", "checkout -q main"):
+        git(folder, *words.split())
+
+
+def git(folder: Path, *words: str) -> None:
+    person = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    subprocess.run(["git", *person, *words], cwd=folder, check=True)
+
+
+def state(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Contents and modes of everything that is not git's own."""
+    found = [path for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts]
+    return {str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mode & 0o777) for path in found}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_it_is_listed_and_taken_back(name: str, tmp_path: Path) -> None:
+    command, touched = COMMANDS[name]
+    folder = tmp_path / "work"
+    folder.mkdir()
+    lay(folder)
+    before = state(folder)
+
+    async def main() -> None:
+        async with opened(tmp_path, folder) as scene:
+            history = scene.engine.history
+            session = await scene.run(played(calling("run", command=command), {"text": "Done."}))
+            entries = [entry async for entry in scene.engine.entries(session)]
+            changed = [entry.event.path for entry in entries if isinstance(entry.event, FileChanged)]
+            assert changed == touched
+            after = await asyncio.to_thread(state, folder)
+            assert after != before
+            start = next(entry.seq for entry in entries if isinstance(entry.event, PersonSpoke))
+            done = await history.rewind(session, await history.plan(session, start))
+            assert not done.left and await asyncio.to_thread(state, folder) == before
+            await history.rewind(session, await history.plan_undo(session))
+            assert await asyncio.to_thread(state, folder) == after
+
+    bounded(main())

@@ -1,0 +1,80 @@
+"""What a person looks back on, folded from lines as they are stored."""
+
+from typing import Any
+
+from core.timeline.past import KINDS, Past, choice
+from tests.core.store.made import GOLDEN, examples
+
+
+def line(kind: str, seq: int, run: int = 1, **values: Any) -> dict[str, Any]:
+    return {"seq": seq, "run": run, "at": seq * 1000, "kind": kind, **values}
+
+
+def heard(*lines: dict[str, Any]) -> Past:
+    past = Past()
+    past.hear(lines)
+    return past
+
+
+def test_every_example_ever_kept_can_be_heard() -> None:
+    kinds = [file.stem for file in (GOLDEN / "events").glob("*.json")]
+    past = Past()
+    for kind in kinds:
+        past.hear(line(kind, seq) | each["payload"] for seq, each in enumerate(examples(kind), 1))
+    assert past.choices and past.files and past.verdicts
+    told = {kind for kind in kinds for each in examples(kind) if choice(line(kind, 1) | each["payload"])}
+    assert told <= set(KINDS) and {"consent_asked", "call_allowed", "decision_made", "problem_reported"} <= told
+
+
+def test_a_file_tells_its_story() -> None:
+    past = heard(
+        line("file_changed", 1, path="a", before="", after="x", added=3),
+        line("file_changed", 2, 2, path="a", before="x", after="y", added=1, removed=2),
+        line("file_changed", 3, 2, path="b", before="q", after="", removed=9),
+        line("files_rewound", 4, 2, to=0, files=[{"path": "b", "before": "", "after": "q"}]),
+    )
+    first, second = past.stories()
+    assert (first.path, first.added, first.removed, first.new, first.gone, first.back) == (
+        "a",
+        4,
+        2,
+        True,
+        False,
+        False,
+    )
+    assert second.back and not second.new and second.changes[-1].rewound
+    assert past.totals() == (4, 11)
+    assert [story.path for story in past.of_run(1)] == ["a"] and past.of_run(2)[0].added == 1
+
+
+def test_what_was_asked_and_answered_is_one_choice() -> None:
+    past = heard(
+        line("consent_asked", 1, request={"id": "r1", "tool": "run", "object": "make", "why": "no rule"}),
+        line("question_asked", 2, question={"id": "q1", "text": "Which?", "options": [{"label": "A"}]}),
+        line("consent_given", 3, request_id="r1", allowed=True, scope="folder"),
+        line("question_answered", 4, question_id="q1", answer={"option": "A"}),
+    )
+    consent, question = past.choices
+    assert (consent.what, consent.chosen, consent.cause, consent.status) == (
+        "run make",
+        "allowed folder",
+        "you",
+        "done",
+    )
+    assert consent.why == "no rule" and consent.seq == 1
+    assert (question.what, question.chosen, question.options) == ("Which?", "A", (("A", ""),))
+
+
+def test_like_allows_are_told_as_one() -> None:
+    allows = [line("call_allowed", seq, call_id=f"c{seq}", cause="reads only") for seq in range(1, 1001)]
+    past = heard(*allows, line("call_allowed", 1001, call_id="c", cause="a rule", rule="r1"))
+    assert [(each.count, each.rule) for each in past.choices] == [(1000, ""), (1, "r1")]
+
+
+def test_the_last_word_of_a_person_counts() -> None:
+    past = heard(
+        line("verdict_given", 1, number=2, verdict="up", note={"head": "fine"}),
+        line("verdict_given", 2, number=2, verdict="down", by="check"),
+        line("verdict_given", 3, number=1, verdict=""),
+    )
+    assert past.verdicts == {2: ("up", "fine"), 1: ("", "")}

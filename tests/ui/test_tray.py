@@ -1,0 +1,73 @@
+"""The icon beside the clock: it counts, it lists, and it says a word only when nobody looks."""
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtGui import QColor, QIcon
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.display import ICON
+from core.domain.sessions import SessionRow
+from tests.ui.ask.consents import CHAIN
+from tests.ui.ask.questions import TONE, noon
+from ui.ask.place import Asked
+from ui.tray import LONGEST, Tray, badged, words
+
+ROW = SessionRow("a", "Mould <b>letter</b> & more")
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> QWidget:
+    made = QWidget()
+    qtbot.addWidget(made)
+    return made
+
+
+def tray(qapp: QApplication, window: QWidget, waiting: list[tuple[SessionRow, Asked]]) -> Tray:
+    return Tray(qapp, window, QIcon(str(ICON)), lambda: waiting, QColor("#f2b64c"), noon)
+
+
+def test_the_menu_lists_what_waits_and_leads_there(qapp: QApplication, window: QWidget, qtbot: QtBot) -> None:
+    made = tray(qapp, window, [(ROW, TONE), (SessionRow("b", "Billing"), CHAIN)])
+    made.fill()
+    texts = [action.text() for action in made.menu.actions()]
+    assert texts[0].startswith("Mould <b>letter</b> && more:  Which tone") and texts[-1] == "Quit"
+    with qtbot.waitSignal(made.wanted) as told:
+        made.menu.actions()[1].trigger()
+    assert told.args == ["b"]
+    for text, signal in (("Open Journeyman", made.wanted), ("New run", made.new_run), ("Quit", made.leaving)):
+        with qtbot.waitSignal(signal):
+            next(action for action in made.menu.actions() if action.text() == text).trigger()
+    made.close()
+
+
+def test_what_comes_at_once_is_one_word(qapp: QApplication, window: QWidget, qtbot: QtBot) -> None:
+    waiting: list[tuple[SessionRow, Asked]] = [(ROW, TONE)]
+    made = tray(qapp, window, waiting)
+    waiting += [(ROW, replace(TONE, id=f"q{n}")) for n in range(10, 13)]
+    for _ in range(3):
+        made.count()
+    assert made._gather.isActive()
+    qtbot.waitUntil(lambda: not made._gather.isActive())
+    assert made._told == "a"
+    made.count()
+    assert not made._gather.isActive()
+    made.close()
+
+
+def test_a_notification_is_short_plain_and_on_one_line() -> None:
+    wild = SessionRow("a", "<img src=x>\n\u202e" * 80)
+    title, text = words([(wild, replace(TONE, text="<b>now</b>\n" * 200))])
+    for said in (title, text):
+        assert len(said) <= LONGEST and not set("<>\n\u202e") & set(said)
+    many = [(SessionRow(str(n), f"Task {n}"), TONE) for n in range(5)]
+    assert words(many) == ("Journeyman (5)", "Task 0, Task 1, Task 2 +2")
+
+
+@pytest.mark.parametrize("number", [1, 9, 100])
+def test_the_icon_carries_the_number(qapp: QApplication, number: int) -> None:
+    picture, dot = QIcon(str(ICON)), QColor("#f2b64c")
+    assert badged(picture, 0, dot) is picture
+    drawn = badged(picture, number, dot).pixmap(32, 32).toImage()
+    assert drawn.pixelColor(22, 13).name() == dot.name()

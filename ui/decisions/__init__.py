@@ -1,0 +1,1 @@
+"""The Decisions tab: every choice with its cause."""

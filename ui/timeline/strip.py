@@ -1,0 +1,168 @@
+"""The journey strip: the whole session as a small picture of lanes, with what is on screen in a frame."""
+
+from typing import Final, Protocol
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from core.domain.clock import Clock, now
+from core.domain.steps import OPEN
+from core.store.marks import Mark
+from core.timeline.axis import Axis
+from ui.theme import Look, blend
+from ui.timeline.looks import kind_look
+
+LANES: Final = {"thinking": 0, "done": 1, "command": 2, "network": 3, "agent": 3, "learned": 4, "failed": 4}
+LANE_COUNT: Final = 5
+NO_LANE: Final = frozenset({"run", "end", "person", "reply", "verdict", "fork", "notice"})
+HEIGHT: Final = 55
+EDGE: Final = 16
+INSET: Final = 8
+THICK: Final = 6
+PER_PIXEL: Final = 2
+REDRAW_AFTER: Final = 1_000_000  # microseconds
+
+
+class Sampled(Protocol):
+    """Where the strip reads from: in the app the store's reader."""
+
+    def sample(self, session: str, count: int, most: int) -> list[Mark]: ...
+
+
+class JourneyStrip(QWidget):
+    """`wanted` names the row that a click or a drag points at."""
+
+    wanted = Signal(int)
+
+    def __init__(self, look: Look, rows: Sampled, *, clock: Clock = now, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look, self._rows, self._clock = look, rows, clock
+        self._session, self._count, self._drawn_at = "", 0, 0
+        self._axis = Axis.of((), 0)
+        self._marks: list[Mark] = []
+        self._picture = QPixmap()
+        self._seen = (0, 0)
+        self.setObjectName("run.strip")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+
+    def show_rows(self, session: str, count: int, *, going: bool = False) -> None:
+        """The rows of a session; while they still change, not more often than once a second."""
+        other = session != self._session
+        if other or not going or self._clock() - self._drawn_at >= REDRAW_AFTER:
+            self._session, self._count = session, count
+            self._read()
+
+    def frame(self, first: int, last: int) -> None:
+        """The rows that are on screen."""
+        if (first, last) != self._seen:
+            self._seen = (first, last)
+            said = self.tr("Journey: rows {} to {} of {} are shown")
+            self.setAccessibleName(said.format(first + 1, last + 1, max(self._count, last + 1)))
+            self.update()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self._picture = QPixmap()
+        self.update()
+
+    @property
+    def axis(self) -> Axis:
+        return self._axis
+
+    def _read(self) -> None:
+        self._drawn_at = self._clock()
+        room = max(100, self.width() - 2 * EDGE)
+        found = self._rows.sample(self._session, self._count, PER_PIXEL * room) if self._session else []
+        self._marks = [mark for mark in found if mark.kind not in NO_LANE]
+        ended = max((mark.ended or mark.began for mark in self._marks), default=0)
+        going = any(mark.status in {"running", "waiting"} and not mark.ended for mark in self._marks[-40:])
+        self._axis = Axis.of(self._marks, self._drawn_at if going else ended)
+        self._picture = QPixmap()
+        self.update()
+
+    def _paint_picture(self) -> QPixmap:
+        theme, ratio = self._look.theme, self.devicePixelRatioF()
+        made = QPixmap(self.size() * ratio)
+        made.setDevicePixelRatio(ratio)
+        made.fill(theme.panel)
+        painter = QPainter(made)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        room = self.width() - 2 * EDGE
+        step = (self.height() - 2 * INSET - THICK) / (LANE_COUNT - 1)
+        for mark in self._marks:
+            token = kind_look(mark.kind).token
+            colour = theme.failed if mark.status == "failed" else theme.colour(token)
+            left = EDGE + room * self._axis.of_time(mark.began)
+            ended = mark.ended or (self._drawn_at if mark.status in OPEN else mark.began)
+            width = max(3.0, EDGE + room * self._axis.of_time(ended) - left)
+            if token == "waiting":
+                painter.setBrush(blend(theme.waiting, theme.panel, 0.16))
+                painter.drawRoundedRect(QRectF(left, INSET - 1, width, self.height() - 2 * INSET + 2), 3, 3)
+                painter.fillRect(QRectF(left, 2, 2, self.height() - 4), theme.waiting)
+                continue
+            top = INSET + LANES.get(token, LANE_COUNT - 1) * step
+            painter.setBrush(blend(colour, theme.panel, 0.9))
+            painter.drawRoundedRect(QRectF(left, top, width, THICK), min(2.5, width / 2), 2.5)
+        painter.end()
+        return made
+
+    def _go(self, x: float) -> None:
+        room = max(1, self.width() - 2 * EDGE)
+        self.wanted.emit(self._axis.row(min(1.0, max(0.0, (x - EDGE) / room))))
+
+    # Qt
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, HEIGHT)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._read()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme = self._look.theme
+        if self._picture.isNull():
+            self._picture = self._paint_picture()
+        painter = QPainter(self)
+        painter.drawPixmap(0, 0, self._picture)
+        painter.fillRect(0, self.height() - 1, self.width(), 1, theme.line)
+        if not self._marks:
+            return
+        room = self.width() - 2 * EDGE
+        left = EDGE + room * self._axis.of_row(self._seen[0]) - 3
+        right = EDGE + room * self._axis.of_row(self._seen[1] + 1) + 3
+        box = QRectF(left + 0.5, 2.5, max(10.0, right - left), self.height() - 6)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        fill = theme.accent
+        fill.setAlphaF(0.12 if theme.dark else 0.08)
+        painter.setBrush(fill)
+        fill.setAlphaF(1.0)
+        painter.setPen(QPen(theme.accent, 2 if self.hasFocus() else 1))
+        painter.drawRoundedRect(box, 5, 5)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._go(event.position().x())
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if event.buttons() & Qt.MouseButton.LeftButton:
+            self._go(event.position().x())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        first, last = self._seen
+        page = max(1, last - first)
+        keys = {
+            Qt.Key.Key_Left: first - page // 2,
+            Qt.Key.Key_Right: last + page // 2,
+            Qt.Key.Key_Home: 0,
+            Qt.Key.Key_End: self._count - 1,
+        }
+        if (row := keys.get(Qt.Key(event.key()))) is not None:
+            self.wanted.emit(min(max(0, row), max(0, self._count - 1)))
+        else:
+            super().keyPressEvent(event)

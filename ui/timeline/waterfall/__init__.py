@@ -1,0 +1,1 @@
+"""The Timeline tab: the steps of a run as bars on a ruler."""
