@@ -132,6 +132,11 @@ def _answering(commands: "argparse._SubParsersAction[_Parser]") -> None:
 
 def _looking(commands: "argparse._SubParsersAction[_Parser]") -> None:
     sessions = _add(commands, "sessions", "List the sessions, the newest first.")
+    which = sessions.add_mutually_exclusive_group()
+    for name, text in (
+        ("archived", "those you archived"), ("trash", "those in the trash"), ("all", "also those you archived"),
+    ):  # fmt: skip
+        which.add_argument(f"--{name}", dest="which", action="store_const", const=name, default="", help=text)
     sessions.add_argument("--search", metavar="Q", help="only those in which these words occur, and where")
     _json(sessions)
     show = _add(commands, "show", "Show the steps of a session.")

@@ -22,6 +22,7 @@ RUN, GO, SESSION, VIEW, WINDOW = "Run", "Go to", "Session", "View", "Window"
 
 COMMANDS: Final = (
     Command("run.new", "New run", "Ctrl+N", "plus", "", RUN),
+    Command("run.demo", "Start the demo", "", "play", "", RUN),
     Command("composer.focus", "Write a message", "Ctrl+L", "message-square", "session", RUN),
     Command("composer.attach", "Attach files", "Ctrl+Shift+A", "paperclip", "session", RUN),
     Command("run.pause", "Pause after this round", "Ctrl+Shift+P", "circle-pause", "running", RUN),
@@ -47,6 +48,7 @@ COMMANDS: Final = (
     Command("window.usual", "Letters of the usual size", "Ctrl+0", "", "", VIEW),
     Command("window.full", "Full screen", "F11", "", "", VIEW),
     Command("window.settings", "Settings", "Ctrl+,", "settings", "", WINDOW),
+    Command("window.help", "Help", "F1", "book-open", "", WINDOW),
     Command("window.keys", "Keys", "?", "keyboard", "", WINDOW, "Ctrl+/"),
     Command("window.close", "Quit", "Ctrl+Q", "x", "", WINDOW),
 )

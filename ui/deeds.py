@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 from core.domain.sessions import SessionRow
 from ui.actions import Actions
 from ui.finding import session_entries
+from ui.help_dialog import HelpDialog
 from ui.keys_dialog import KeysDialog
 from ui.palette.panel import KEEP_RECENT, Palette
 from ui.selection import Selection
@@ -61,8 +62,12 @@ class Deeds(QObject):
             "session.folder": lambda: self._file("folder"),
             "window.full": self._turn_full,
             "window.close": self._parts.shell.close,
+            "window.help": self.open_help,
             "window.keys": lambda: KeysDialog(self._look, self._window).open(),
         }
+
+    def open_help(self) -> None:
+        HelpDialog(self._look, self._window).open()
 
     def _turn_full(self) -> None:
         shell = self._parts.shell

@@ -37,7 +37,7 @@ class SettingsDoor:
             self._dialog.raise_()
             self._dialog.activateWindow()
             return
-        shown = await self._bridge.ask(partial(_shown, self._folder))
+        shown = await self._bridge.ask(_shown)
         if self._dialog is not None:
             self._dialog.close()
         dialog = self._dialog = SettingsDialog(self._window.look, shown, self._window)
@@ -49,6 +49,9 @@ class SettingsDoor:
         dialog.finished.connect(lambda _: self._forget(dialog))
         dialog.show_page(page)
         dialog.open()
+        data = await self._bridge.ask(partial(_counted, self._folder))
+        if self._dialog is dialog:
+            dialog.show_data(data)
 
     async def _change(self, name: str, value: Any) -> None:
         await self._bridge.ask(partial(_changed, name, value))
@@ -90,11 +93,16 @@ class SettingsDoor:
             self._dialog = None
 
 
-async def _shown(folder: str, engine: "Engine") -> Shown:
+async def _shown(engine: "Engine") -> Shown:
     """In the engine's thread."""
-    book, figures = engine.rules(), await engine.figures()
-    rows = engine.sessions()
-    data = DataState(
+    book = engine.rules()
+    why = f"{book.trouble.what} {book.trouble.why}" if book.trouble else ""
+    return Shown(engine.settings.now, book.rules, why)
+
+
+async def _counted(folder: str, engine: "Engine") -> DataState:
+    figures, rows = await engine.figures(), engine.sessions()
+    return DataState(
         folder,
         figures.stored,
         figures.rows["entry"],
@@ -103,8 +111,6 @@ async def _shown(folder: str, engine: "Engine") -> Shown:
         tuple(engine.backup_names()),
         tuple(await engine.weights()),
     )
-    why = f"{book.trouble.what} {book.trouble.why}" if book.trouble else ""
-    return Shown(engine.settings.now, book.rules, data, why)
 
 
 async def _changed(name: str, value: Any, engine: "Engine") -> None:

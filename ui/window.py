@@ -64,7 +64,7 @@ class MainWindow(QWidget):
         super().__init__()
         self._shell = shell
         self._look, self._state = look, state
-        self.selection = selection
+        self.selection, self.state = selection, state
         self._reading = Reading()
         self._rows: dict[str, SessionRow] = {}
         self._questions: list[tuple[str, Asked]] = []
@@ -302,6 +302,7 @@ class MainWindow(QWidget):
     def _acts(self) -> dict[str, Callable[[], object]]:
         return {
             "run.new": self.new_run,
+            "run.demo": self.start.demo_wanted.emit,
             "run.stop": self.stop_wanted.emit,
             "run.pause": self.pause_wanted.emit,
             "run.find": self.view.page.find_words,
@@ -364,6 +365,8 @@ class MainWindow(QWidget):
         self.status.theme_wanted.connect(self.theme_wanted)
         self.status.commands_wanted.connect(self.deeds.open_commands)
         self.sessions.undo_wanted.connect(self.toast.undo)
+        self.sessions.foot.settings_wanted.connect(self.settings_wanted)
+        self.sessions.foot.help_wanted.connect(self.deeds.open_help)
         self.toast.turned.connect(self._enable_commands)
 
     def _leave(self) -> None:

@@ -15,12 +15,22 @@ async def sessions(context: Context) -> int:
     if context.typed.search:
         return await _search(context, context.typed.search)
     for row in context.engine.sessions():
+        if not _listed(row, context.typed.which):
+            continue
         if context.typed.json:
             context.out.json(plain_session(row))
         else:
             when = datetime.fromtimestamp(row.updated / SECOND).astimezone().strftime("%Y-%m-%d %H:%M")
-            context.out.write(f"{row.id}  {when}  {row.status:11}  {row.title}")
+            pinned = "* " if row.pinned else ""
+            context.out.write(f"{row.id}  {when}  {row.status:11}  {pinned}{row.title}")
     return DONE
+
+
+def _listed(row: SessionRow, which: str) -> bool:
+    """As in the window: what is put away is listed when it is asked for."""
+    if which == "trash":
+        return row.trashed > 0
+    return not row.trashed and (which == "all" or (row.archived > 0) == (which == "archived"))
 
 
 async def show(context: Context) -> int:

@@ -45,7 +45,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """An image or a document the person sent along; its contents are a blob."""
+    """An image or a document that the person sent along, or a tool gives; its contents are a blob."""
 
     name: str
     media_type: str
@@ -260,6 +260,7 @@ class ToolReturned:
     output: Text
     failed: bool = False
     exit_code: int | None = None
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

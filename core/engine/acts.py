@@ -3,12 +3,12 @@
 import difflib
 from typing import Any
 
-from core.domain.events import FileChanged, RunEvent, Text, ToolReturned
+from core.domain.events import Attachment, FileChanged, RunEvent, Text, ToolReturned
 from core.domain.problems import Problem
 from core.store.blobs import blob_hash
 from core.tools.place import Place
 from core.tools.seen import seen_after
-from core.tools.tool import Change, Result, Tool
+from core.tools.tool import Change, Result, Shown, Tool
 
 COUNTED = 1 << 20  # larger files are kept, but their lines are not compared
 
@@ -30,8 +30,15 @@ async def act(
     blobs: dict[str, bytes] = {}
     events: list[RunEvent] = [tool.fact(call, parameters)] if tool.fact and not result.failed else []
     events += [file_changed(call, change, blobs) for change in result.changes]
-    events.append(ToolReturned(call, Text(result.output), result.failed, result.exit_code))
+    attached = tuple(_attached(shown, blobs) for shown in result.shown)
+    events.append(ToolReturned(call, Text(result.output), result.failed, result.exit_code, attached))
     return events, blobs
+
+
+def _attached(shown: Shown, blobs: dict[str, bytes]) -> Attachment:
+    name = blob_hash(shown.body)
+    blobs[name] = shown.body
+    return Attachment(shown.name, shown.media_type, name, len(shown.body))
 
 
 def file_changed(call: str, change: Change, blobs: dict[str, bytes]) -> FileChanged:

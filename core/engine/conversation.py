@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from core.domain.clock import SECOND
 from core.domain.events import (
+    Attachment,
     Call,
     CallRefused,
     CallStarted,
@@ -129,9 +130,9 @@ class Conversation:
                 self.turn += 1
             case CallStarted(call_id=name, object=what):
                 self.started[name] = what
-            case ToolReturned(call_id=name, output=output, failed=failed):
+            case ToolReturned(call_id=name, output=output, failed=failed, attachments=attached):
                 self.repeats.result(name, output.blob or output.head, failed)
-                self._settle(name, output, failed)
+                self._settle(name, output, failed, attached)
             case CallRefused(call_id=name, reason=reason):
                 self.repeats.result(name, reason.head, True)
                 self._settle(name, reason, failed=True)
@@ -252,11 +253,12 @@ class Conversation:
         else:
             self.noticed.add(event.limit)
 
-    def _settle(self, call: str, output: Text, failed: bool = False) -> None:
+    def _settle(self, call: str, output: Text, failed: bool = False, attached: tuple[Attachment, ...] = ()) -> None:
         """A call has its one result."""
         if asked := self.pending.pop(call, None):
             kind = f"{RESULTS}{asked.tool}"
-            self.messages.append(Message("tool", output, (), call, failed, seq=self.seq, kind=kind))
+            said = Message("tool", output, (), call, failed, attachments=attached, seq=self.seq, kind=kind)
+            self.messages.append(said)
             self.stumbled = self.stumbled or failed
         self.started.pop(call, None)
 

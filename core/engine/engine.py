@@ -22,6 +22,7 @@ from core.engine.profiles import Profile, profiles
 from core.engine.providers import Overview, Providers
 from core.engine.runs import Runs
 from core.engine.shelf import Shelf
+from core.engine.slash import Slash, commands, expanded
 from core.models.trial import Trial
 from core.settings.file import SettingsFile
 from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact, names
@@ -87,7 +88,8 @@ class Engine:
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
         place = workspace(folder)
-        return await self._runs.open(SessionOpened("", str(place), title_of(task)), task, began)
+        sent = await asyncio.to_thread(expanded, task, self._opened.path.parent, place)
+        return await self._runs.open(SessionOpened("", str(place), title_of(task)), sent, began)
 
     async def say(
         self, session: str, text: str, *, now: bool = False, files: Sequence[tuple[str, str, bytes]] = ()
@@ -97,6 +99,8 @@ class Engine:
         attached = [Attachment(name, kind, blob_hash(body), len(body)) for name, kind, body in files]
         if bodies:
             await self._journal.keep(bodies)
+        if text.startswith("/"):
+            text = await asyncio.to_thread(expanded, text, self._opened.path.parent, Path(self.session(session).folder))
         await self._runs.say(session, text, now=now, attached=attached)
 
     async def choose_model(
@@ -272,6 +276,10 @@ class Engine:
         if self._opened.database is None:
             raise Problem("The data folder cannot be written.", "It was opened to look at.", "")
         return await self._opened.database.do(compact, alone=True)
+
+    def commands(self, folder: Path) -> dict[str, Slash]:
+        """What can be typed as `/name` in this folder."""
+        return commands(self._opened.path.parent, folder)
 
     def agents(self) -> dict[str, Profile]:
         """The agents that a person has described, by name."""

@@ -21,6 +21,15 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """An image or a document for a model that can see it."""
+
+    name: str
+    media_type: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """What the model is told, what was changed, and the files it has now seen: path → digest of the contents."""
 
@@ -29,6 +38,7 @@ class Result:
     exit_code: int | None = None
     changes: tuple[Change, ...] = ()
     seen: tuple[tuple[str, str], ...] = ()
+    shown: tuple[Shown, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,16 @@
 """The table of commands is whole: ids and keys unique, icons there, words translated nowhere else."""
 
+import re
 from collections import Counter
 
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QLabel, QListWidget, QTextBrowser
 from pytestqt.qtbot import QtBot
 
+from tests.ui.hands import find
 from ui.actions import keys_of
 from ui.commands import COMMANDS
+from ui.help_dialog import HelpDialog, pages
 from ui.icons import icon_names
 from ui.keys_dialog import KeysDialog
 from ui.theme import Look, load_fonts
@@ -28,3 +31,20 @@ def test_the_sheet_shows_every_key_at_every_size_of_letters(look: Look, qtbot: Q
         sheet.show()
         shown = " ".join(label.text() for label in sheet.findChildren(QLabel))
         assert all(keys_of(command) in shown for command in COMMANDS if command.keys and command.when != "hidden")
+
+
+def test_every_page_of_help_is_shown_and_names_only_keys_there_are(look: Look, qtbot: QtBot) -> None:
+    known = {QKeySequence(key).toString() for command in COMMANDS for key in (command.keys, command.also) if key}
+    known |= {"Ctrl+Return", "Ctrl+Enter"}
+    for file in pages():
+        named = set(re.findall(r"Ctrl\+(?:Shift\+)?[^\s*),]+", file.read_text("utf-8")))
+        assert {QKeySequence(key.rstrip(".") if len(key) > 6 else key).toString() for key in named} <= known, file.name
+    help_ = HelpDialog(look)
+    qtbot.addWidget(help_)
+    help_.show()
+    listed, text = find(help_, QListWidget, "help.pages"), find(help_, QTextBrowser, "help.text")
+    shown = []
+    for number in range(listed.count()):
+        listed.setCurrentRow(number)
+        shown.append(text.toPlainText().splitlines()[0])
+    assert shown == [listed.item(number).text() for number in range(listed.count())] and len(shown) >= 4

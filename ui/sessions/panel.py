@@ -20,6 +20,7 @@ from core.domain.clock import now as wall_clock
 from core.domain.sessions import SessionRow
 from ui.icons import icon
 from ui.sessions.delegate import SessionsDelegate
+from ui.sessions.foot import SessionsFoot
 from ui.sessions.menu import heading_menu, session_menu
 from ui.sessions.model import Role, SessionsModel
 from ui.sessions.rows import TRASH, Heading, Hit
@@ -127,6 +128,7 @@ class SessionsPanel(QFrame):
     def restyle(self, look: Look) -> None:
         self._look = self._delegate.look = look
         self._new.restyle(look)
+        self.foot.restyle(look)
         self._search.setFont(look.fonts.text)
         self._empty.setFont(look.fonts.second)
         self._tint()
@@ -135,6 +137,7 @@ class SessionsPanel(QFrame):
 
     def _build(self) -> None:
         look = self._look
+        self.foot = SessionsFoot(look)
         self._new = Button(
             look, self.tr("New run"), name="sessions.new", tone="primary", icon="plus", hint=self.tr("Ctrl N")
         )
@@ -180,6 +183,7 @@ class SessionsPanel(QFrame):
         column.addWidget(self._empty)
         column.addWidget(self._view, 1)
         column.addStretch(0)
+        column.addWidget(self.foot)
 
     def _connect(self) -> None:
         self._new.clicked.connect(lambda: self.new_run.emit())

@@ -35,7 +35,6 @@ class Shown:
 
     settings: Settings
     rules: Sequence[Rule] | None
-    data: DataState
     why: str = ""
 
 
@@ -79,6 +78,16 @@ class SettingsDialog(QDialog):
         if found:
             self._pages.setCurrentItem(found[0])
 
+    def show_data(self, state: DataState) -> None:
+        """Counting takes a while where there is much; it is shown when it is there."""
+        data = DataPage(self._look, state)
+        data.wanted.connect(self.data_wanted)
+        data.session_wanted.connect(self.session_wanted)
+        page = self._counting.parentWidget()
+        if page is not None and (column := page.layout()) is not None:
+            column.replaceWidget(self._counting, data)
+            self._counting.hide()
+
     def _fill(self) -> None:
         pages: dict[str, list[tuple[str, About]]] = {}
         for name, about in settable():
@@ -92,10 +101,8 @@ class SettingsDialog(QDialog):
         rules = RulesPage(self._look, self._shown.rules, self._shown.why)
         rules.revoked.connect(self.revoked)
         self._add_whole(self.tr("Rules"), rules)
-        data = DataPage(self._look, self._shown.data)
-        data.wanted.connect(self.data_wanted)
-        data.session_wanted.connect(self.session_wanted)
-        self._add_whole(self.tr("Data"), data)
+        self._counting = label(self.tr("Counting…"), self._look.fonts.text, "second", name="settings.data.counting")
+        self._add_whole(self.tr("Data"), self._counting)
 
     def _add_whole(self, title: str, inside: QWidget) -> None:
         page, column = self._page(title)

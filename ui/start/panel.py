@@ -1,83 +1,127 @@
-"""The first screen: what can be done at once, and where everything is kept."""
+"""The first screen: begin a run, or what it takes to be able to; and where everything is kept."""
 
+from collections.abc import Sequence
 from typing import Final
 
-from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from ui.icons import pixmap
+from ui.start.begin import BeginBox, Offer
+from ui.start.entry import StartEntry
+from ui.start.key_dialog import KeyDialog
 from ui.theme import Look
-from ui.widgets.button import Button
-from ui.widgets.words import label, surface
+from ui.widgets.words import breakable, label, surface
 
-WIDTH: Final = 620
-ICON: Final = 18
+WIDTH: Final = 680
+NAMED: Final = 3
 
 
 class StartPanel(QFrame):
     """One card in the middle; each entry on it works."""
 
     demo_wanted = Signal()
+    begun = Signal(str, str, str)  # task, folder, model
+    key_given = Signal(str, str)  # server, key
+    shown = Signal()
 
     def __init__(self, look: Look, *, data_folder: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look, self._folder = look, data_folder
+        self._look = look
+        self._offers: tuple[Offer, ...] = ()
+        self._local = ""
         self.setObjectName("start")
         self.setAccessibleName(self.tr("Start"))
         self.setProperty("surface", "background")
-        self._build()
-        self._demo.clicked.connect(lambda: self.demo_wanted.emit())
-        self._tint()
+        fonts = look.fonts
+        self._title = label(self.tr("Watch an agent work"), fonts.heading, name="start.title", wrap=True)
+        kept = self.tr("Everything stays on this computer, in {}").format(data_folder)
+        self._place = label(kept, fonts.text, "second", name="start.place", wrap=True)
+        self.begin = BeginBox(look)
+        self._server = StartEntry(look, "start.local", "cpu", "", "", self.tr("Use it"))
+        self._key = StartEntry(
+            look,
+            "start.key",
+            "key",
+            self.tr("Add a key"),
+            self.tr("For a model server"),
+            self.tr("Add…"),
+        )
+        demo = self.tr(
+            "A scripted model works in a sample folder, really runs its tools and asks you one question. "
+            "No network, no key."
+        )
+        title = self.tr("Look around with the built-in demo")
+        self._demo = StartEntry(look, "start.demo", "play", title, demo, self.tr("Start demo"))
+        self._lay_out()
+        self._demo.button.clicked.connect(lambda: self.demo_wanted.emit())
+        self._key.button.clicked.connect(self._ask_key)
+        self._server.button.clicked.connect(lambda: self.begin.choose_model(self._local))
+        self.begin.begun.connect(self.begun)
+        self.show_offers((), "")
+
+    def show_offers(self, offers: Sequence[Offer], chosen: str) -> None:
+        """The servers there are; `chosen` is the model of the settings."""
+        self._offers = tuple(offers)
+        names = [name for offer in offers for name in offer.models]
+        if chosen and chosen not in names:
+            names.insert(0, chosen)
+        self.begin.set_models(names, chosen)
+        self.begin.setVisible(bool(names))
+        heading = self.tr("What should the agent do?") if names else self.tr("Choose a model to work with")
+        self._title.setText(heading if offers or names else self.tr("Watch an agent work"))
+        here = next((offer for offer in offers if offer.here and offer.models), None)
+        self._server.setVisible(here is not None)
+        if here is not None:
+            self._show_local(here)
+        lacking = [offer.title or offer.name for offer in offers if offer.needs_key]
+        self._key.setVisible(bool(lacking))
+        if lacking:
+            self._key.say(self.tr("Add a key"), ", ".join(lacking[:6]), self.tr("Add…"))
+
+    def begin_in(self, folder: str) -> None:
+        """The folder is known; the words are missing."""
+        self.begin.set_folder(folder)
+        self.begin.focus_words()
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self._title.setFont(look.fonts.heading)
         self._place.setFont(look.fonts.text)
-        self._name.setFont(look.fonts.strong)
-        self._what.setFont(look.fonts.second)
-        self._demo.restyle(look)
-        self._tint()
+        for part in (self.begin, self._server, self._key, self._demo):
+            part.restyle(look)
 
-    def _build(self) -> None:
-        fonts = self._look.fonts
-        self._title = label(self.tr("Watch an agent work"), fonts.heading, name="start.title", wrap=True)
-        kept = self.tr("Everything stays on this computer, in {}").format(self._folder)
-        self._place = label(kept, fonts.text, "second", name="start.place", wrap=True)
-        self._name = label(self.tr("Look around with the built-in demo"), fonts.strong)
-        what = self.tr(
-            "A scripted model works in a sample folder, really runs its tools and asks you one question. "
-            "No network, no key."
+    def _show_local(self, offer: Offer) -> None:
+        self._local = offer.models[0]
+        named = ", ".join(name.split("/", 1)[-1] for name in offer.models[:NAMED])
+        more = len(offer.models) - NAMED
+        named += self.tr(" and {} more").format(more) if more > 0 else ""
+        self._server.say(
+            self.tr("{} is running on this computer").format(offer.title or offer.name),
+            breakable(self.tr("{} · nothing leaves your machine").format(named)),
+            self.tr("Use {}").format(self._local.split("/", 1)[-1][:28]),
+            icon="circle-check",
+            token="done",
         )
-        self._what = label(what, fonts.second, "second", wrap=True)
-        self._demo = Button(self._look, self.tr("Start demo"), name="start.demo", tone="primary")
-        self._icon = QLabel()
+
+    def _ask_key(self) -> None:
+        dialog = KeyDialog(self._look, self._offers, self)
+        dialog.given.connect(self.key_given)
+        dialog.open()
+
+    def _lay_out(self) -> None:
         card = surface("card")
         card.setObjectName("start.card")
         card.setMaximumWidth(self._look.size(WIDTH))
         inside = QVBoxLayout(card)
         inside.setContentsMargins(28, 28, 28, 28)
-        inside.setSpacing(4)
+        inside.setSpacing(6)
         inside.addWidget(self._title)
         inside.addWidget(self._place)
-        inside.addSpacing(12)
-        inside.addWidget(self._entry())
-        self._centre(card)
-
-    def _entry(self) -> QWidget:
-        entry = surface("well")
-        row = QHBoxLayout(entry)
-        row.setContentsMargins(12, 10, 10, 10)
-        row.setSpacing(12)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(self._name)
-        words.addWidget(self._what)
-        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(words, 1)
-        row.addWidget(self._demo, 0, Qt.AlignmentFlag.AlignTop)
-        return entry
-
-    def _centre(self, card: QWidget) -> None:
+        inside.addSpacing(8)
+        parts: tuple[QWidget, ...] = (self.begin, self._server, self._key, self._demo)
+        for part in parts:
+            inside.addWidget(part)
         row = QHBoxLayout()
         row.addStretch(1)
         row.addWidget(card, 1000)
@@ -88,10 +132,6 @@ class StartPanel(QFrame):
         column.addLayout(row)
         column.addStretch(3)
 
-    def _tint(self) -> None:
-        self._icon.setPixmap(pixmap("play", self._look.theme.second, self._look.size(ICON), self.devicePixelRatioF()))
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.DevicePixelRatioChange:
-            self._tint()
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.shown.emit()

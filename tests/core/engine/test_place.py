@@ -9,7 +9,10 @@ import pytest
 
 from core.domain.events import CallStarted, CommandEnded, FileChanged, RunEnded, SandboxProven, ToolReturned
 from core.domain.problems import Problem
+from core.engine.conversation import conversation
 from core.engine.drafts import Draft
+from core.engine.work import Work
+from core.store.told import Told
 from core.tools.place import Place, open_place
 from core.workspace.bubblewrap import Bubblewrap
 from core.workspace.sandbox import choose
@@ -181,3 +184,34 @@ def words_of(place: Path) -> str:
         return place.read_text(errors="replace")
     except OSError:
         return ""
+
+
+def test_images_reach_the_model_with_the_result(tmp_path: Path) -> None:
+    """As attachments of the result, and of the message the next request carries; their contents are kept."""
+    image = b"\x89PNG\r\n\x1a\n" + b"\0" * 100
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            files = {"a.png": image, "b.pdf": b"%PDF-1.7\n", "c.bin": b"\0\1", "d.gif": b"GIF89a" * 10**6}
+            for name, body in files.items():
+                await asyncio.to_thread((scene.folder / name).write_bytes, body)
+            works: list[Work] = []
+
+            def keep(told: Told) -> None:
+                if isinstance(told.entry.event, ToolReturned):
+                    works.append(scene.services.runs._live[told.entry.session].work)
+
+            scene.engine.listen(keep)
+            calls = [{"name": "read", "arguments": {"path": name}} for name in ("a.png", "b.pdf", "c.bin", "d.gif")]
+            session = await scene.run(played({"calls": calls}, {"text": "Seen."}))
+            back = [event for event in await scene.events(session) if isinstance(event, ToolReturned)]
+            kinds = [[one.media_type for one in event.attachments] for event in back]
+            assert kinds == [["image/png"], ["application/pdf"], [], []]
+            assert [event.failed for event in back] == [False, False, True, True]
+            assert works[0].request().contents(back[0].attachments[0]) == image
+            assert scene.engine.blob(back[0].attachments[0].blob) == image
+            talk = conversation([entry async for entry in scene.engine.entries(session)])
+            results = [message for message in talk.messages if message.role == "tool"]
+            assert [one.name for message in results for one in message.attachments] == ["a.png", "b.pdf"]
+
+    bounded(main())

@@ -21,7 +21,7 @@ DATA = DataState(
     "/home/me/data", 3_000_000, 1200, 3, 1, ("2026-11-20",),
     (Weight("s1", "A large one", 900, 40, 2_000_000, (("tool_returned", 1_900_000), ("replied", 100))),),
 )  # fmt: skip
-SHOWN = Shown(Settings(theme="dark", max_rounds=12), [RULE], DATA)
+SHOWN = Shown(Settings(theme="dark", max_rounds=12), [RULE])
 
 
 @pytest.fixture
@@ -82,6 +82,8 @@ def test_rules_are_taken_back_and_what_weighs_is_shown_with_its_reason(dialog: S
         click(find(dialog, QPushButton, "settings.revoke.r1"))
     assert revoked.args == ["r1"]
     dialog.show_page("Data")
+    assert find(dialog, QLabel, "settings.data.counting").isVisible()
+    dialog.show_data(DATA)
     words = " ".join(label.text() for label in dialog.findChildren(QLabel))
     assert "A large one" in words and "mostly what tools returned" in words and "3 sessions" in words
     with qtbot.waitSignal(dialog.session_wanted) as wanted:
@@ -91,7 +93,7 @@ def test_rules_are_taken_back_and_what_weighs_is_shown_with_its_reason(dialog: S
 
 def test_it_holds_at_the_largest_letters_and_without_rules(look: Look, qtbot: QtBot) -> None:
     large = Look(look.theme, load_fonts(2.0))
-    dialog = SettingsDialog(large, Shown(Settings(), None, DATA, "They cannot be read."))
+    dialog = SettingsDialog(large, Shown(Settings(), None, "They cannot be read."))
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     qtbot.addWidget(dialog)
     dialog.show()

@@ -1,9 +1,14 @@
 """The first screen and the empty centre."""
 
-from PySide6.QtWidgets import QFrame, QLabel, QPushButton
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, Qt, QUrl
+from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QLineEdit, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
-from tests.ui.hands import click, find
+from tests.ui.hands import click, find, press, write
+from ui.dropping import folder_in
+from ui.start.begin import Offer
 from ui.start.empty import no_session
 from ui.start.panel import StartPanel
 from ui.theme import Look, load_fonts, load_theme
@@ -26,7 +31,54 @@ def test_it_says_where_data_is_kept(look: Look, qtbot: QtBot) -> None:
 def test_every_button_on_it_is_connected(look: Look, qtbot: QtBot) -> None:
     panel = StartPanel(look, data_folder="x")
     qtbot.addWidget(panel)
-    assert [button.objectName() for button in panel.findChildren(QPushButton)] == ["start.demo"]
+    panel.show()
+    shown = [button.objectName() for button in panel.findChildren(QPushButton) if button.isVisible()]
+    assert shown == ["start.demo"]
+
+
+HERE = Offer("ollama", "Ollama", ("ollama/qwen3", "ollama/llama3"), here=True)
+LOCKED = Offer("anthropic", "Anthropic", needs_key=True)
+
+
+def test_a_run_begins_when_there_is_all_it_takes(look: Look, qtbot: QtBot) -> None:
+    panel = StartPanel(look, data_folder="x")
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.show_offers([HERE, LOCKED], "")
+    go, task = find(panel, QPushButton, "start.go"), find(panel, QPlainTextEdit, "start.task")
+    assert not go.isEnabled() and "folder" in find(panel, QLabel, "start.missing").text()
+    panel.begin_in("/home/me/letters")
+    write(task, "Write it")
+    assert go.isEnabled()
+    find(panel, QComboBox, "start.model").setCurrentIndex(1)
+    panel.show_offers([HERE, LOCKED], "")
+    with qtbot.waitSignal(panel.begun) as begun:
+        press(task, Qt.Key.Key_Return)
+    assert begun.args == ["Write it", "/home/me/letters", "ollama/llama3"]
+    click(find(panel, QPushButton, "start.local"))
+    assert find(panel, QComboBox, "start.model").currentText() == "ollama/qwen3"
+
+
+def test_a_key_is_given_without_being_shown(look: Look, qtbot: QtBot) -> None:
+    panel = StartPanel(look, data_folder="x")
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.show_offers([LOCKED], "")
+    assert find(panel, QLabel, "start.title").text() == "Choose a model to work with"
+    click(find(panel, QPushButton, "start.key"))
+    field = find(panel, QLineEdit, "key.value")
+    assert field.echoMode() == QLineEdit.EchoMode.Password
+    write(field, "sk-1")
+    with qtbot.waitSignal(panel.key_given) as given:
+        press(field, Qt.Key.Key_Return)
+    assert given.args == ["anthropic", "sk-1"]
+
+
+def test_a_folder_that_is_dropped_is_known_from_anything_else(tmp_path: Path) -> None:
+    folder, file = QMimeData(), QMimeData()
+    folder.setUrls([QUrl.fromLocalFile(str(tmp_path))])
+    file.setUrls([QUrl.fromLocalFile(__file__)])
+    assert (folder_in(folder), folder_in(file), folder_in(QMimeData())) == (str(tmp_path), "", "")
 
 
 def test_the_card_stays_in_the_middle(look: Look, qtbot: QtBot) -> None:
@@ -35,7 +87,7 @@ def test_the_card_stays_in_the_middle(look: Look, qtbot: QtBot) -> None:
     panel.resize(1200, 800)
     panel.show()
     card = find(panel, QFrame, "start.card")
-    assert abs(card.geometry().center().x() - 600) <= 1 and card.width() <= 620
+    assert abs(card.geometry().center().x() - 600) <= 1 and card.width() <= 680
     panel.resize(520, 600)
     assert card.width() < 520
 

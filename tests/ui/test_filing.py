@@ -1,0 +1,85 @@
+"""Sessions put away and brought back in the whole program; settings used at once; drafts on the disk."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPlainTextEdit, QPushButton
+
+from tests.core.store.made import fill
+from tests.ui.hands import click, find, write
+from tests.ui.test_desktop import Person, live, until
+
+
+def test_a_session_goes_to_the_trash_comes_back_and_goes_for_good(qapp: QApplication, home: Path) -> None:
+    names = fill(home / "journeyman.db", sessions=2)
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(lambda: window.selection.session, "a session")
+        shown = window.selection.session
+        other = next(name for name in names if name != shown)
+        window.actions_by_id["session.trash"].trigger()
+        await until(window.toast.isVisible, "what was done is said")
+        assert find(window.toast, QLabel, "toast.text").accessibleName() == "Moved to the trash"
+        assert window.selection.session == other
+        await until(lambda: window.row(shown).trashed, "it is in the trash")
+        click(find(window.toast, QPushButton, "toast.undo"))
+        await until(lambda: not window.row(shown).trashed, "it is back")
+        window.sessions.filed.emit("trash", [shown])
+        await until(lambda: window.row(shown).trashed, "it is in the trash again")
+        window.sessions.filed.emit("forget", [shown])
+        click(find(window, QPushButton, "confirm.yes"))
+        await until(lambda: not window.row(shown).title, "it is gone")
+        window.sessions.renamed.emit(other, "A name")
+        await until(lambda: window.row(other).title == "A name", "the name")
+        assert person.notice() == ""
+
+    live(qapp, home, act)
+
+
+def test_what_is_set_is_seen_and_kept_for_the_next_start(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(window.start.isVisible, "the start screen")
+        window.actions_by_id["window.settings"].trigger()
+        theme = await until(lambda: window.findChild(QComboBox, "settings.theme"), "the settings")
+        theme.activated.emit(3)
+        await until(lambda: window.look.theme.name == "contrast", "high contrast")
+        window.actions_by_id["window.larger"].trigger()
+        assert window.look.fonts.text.pixelSize() == 14
+        click(find(window, QPushButton, "settings.close"))
+        assert (person.state.text("theme"), person.state.text("scale")) == ("contrast", "1.1")
+
+    live(qapp, home, act)
+
+
+def test_a_command_is_found_and_done(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(window.start.isVisible, "the start screen")
+        window.deeds.open_commands()
+        field = find(window, QLineEdit, "palette.field")
+        write(field, "full screen")
+        field.returnPressed.emit()
+        window.deeds.palette.leave()
+        assert not window.deeds.palette.isVisible()
+
+    live(qapp, home, act)
+
+
+def test_a_draft_is_on_the_disk_when_it_was_told(qapp: QApplication, home: Path) -> None:
+    (name,) = fill(home / "journeyman.db")
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(lambda: window.selection.session == name, "the session")
+        write(find(window.view, QPlainTextEdit, "composer.input"), "not sent yet")
+
+        def kept() -> bool:  # as another process would read it after a kill
+            file = home / "window.ini"
+            return file.exists() and b"not sent yet" in file.read_bytes()
+
+        await until(kept, "the draft in the file")
+        assert QSettings(str(home / "window.ini"), QSettings.Format.IniFormat).value(f"drafts/{name}") == "not sent yet"
+
+    live(qapp, home, act)

@@ -1,0 +1,65 @@
+"""Help inside the window: a few short pages, written as replies are."""
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QTextBrowser, QVBoxLayout, QWidget
+
+from ui.markdown import SafeDocument, render
+from ui.theme import RESOURCES, Look
+from ui.widgets.button import Button
+
+PAGES_WIDTH = 180
+
+
+class HelpDialog(QDialog):
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._texts = [file.read_text("utf-8") for file in pages()]
+        self.setObjectName("help")
+        self.setWindowTitle(self.tr("Help"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(look.size(760), look.size(560))
+        self._pages = QListWidget()
+        self._pages.setObjectName("help.pages")
+        self._pages.setAccessibleName(self.tr("Pages"))
+        self._pages.setFont(look.fonts.text)
+        self._pages.setFixedWidth(look.size(PAGES_WIDTH))
+        self._pages.addItems([title(text) for text in self._texts])
+        self._text = QTextBrowser()
+        self._text.setObjectName("help.text")
+        self._text.setAccessibleName(self.tr("Help"))
+        self._text.setProperty("bare", True)
+        self._text.setOpenLinks(False)
+        self._document = SafeDocument(self._text)
+        self._text.setDocument(self._document)
+        close = Button(look, self.tr("Close"), name="help.close", hint=self.tr("Esc"))
+        close.clicked.connect(self.accept)
+        middle = QHBoxLayout()
+        middle.setSpacing(16)
+        middle.addWidget(self._pages)
+        middle.addWidget(self._text, 1)
+        foot = QHBoxLayout()
+        foot.addStretch(1)
+        foot.addWidget(close)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 12, 12, 12)
+        column.addLayout(middle, 1)
+        column.addLayout(foot)
+        self._pages.currentRowChanged.connect(self._show)
+        self._pages.setCurrentRow(0)
+
+    def _show(self, number: int) -> None:
+        self._document.clear()
+        render(self._document, self._texts[number], self._look)
+        self._text.verticalScrollBar().setValue(0)
+
+
+def pages() -> list[Path]:
+    """The numbered files, in order."""
+    return sorted((RESOURCES / "help").glob("[0-9]-*.md"))
+
+
+def title(text: str) -> str:
+    return text.splitlines()[0].removeprefix("# ")
