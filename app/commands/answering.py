@@ -20,7 +20,7 @@ async def answer(context: Context) -> int:
     if engine.going(session):
         context.out.write("Answered. The run goes on.")
     else:
-        context.out.write(f"Answered. Go on with: journeyman resume {session}")
+        context.out.write(f"Answered. Go on with: journeyman resume {engine.root(session)}")
     return DONE
 
 
@@ -45,7 +45,8 @@ async def questions(context: Context) -> int:
             plain = dataclasses.asdict(question)
             context.out.json({"session": row.id, "title": row.title, **plain, "asked": moment(question.asked)})
         else:
-            context.out.write(f"{row.id}  {row.title}")
+            name = f"{row.called}: " if row.called else ""
+            context.out.write(f"{row.id}  {name}{row.title}")
             tell_question(context, question)
     return DONE
 

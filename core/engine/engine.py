@@ -143,7 +143,7 @@ class Engine:
         await self._runs.answers.hold(question)
 
     async def _gone_on(self, session: str, go_on: bool) -> str:
-        if go_on and not self._runs.going(root := self._runs.children.root(session)):
+        if go_on and not self._runs.going(root := self.root(session)):
             await self._runs.resume(root)
         return session
 
@@ -196,6 +196,10 @@ class Engine:
     def children(self, session: str) -> list[SessionRow]:
         """The sessions of its sub-agents, in order; `parent_call` names the call of each."""
         return self._reader.children(session)
+
+    def root(self, session: str) -> str:
+        """The session to go on with: of a sub-agent the one that waits for it."""
+        return self._runs.children.root(session)
 
     def going(self, session: str) -> bool:
         return self._runs.going(session)

@@ -32,7 +32,7 @@ from core.engine.delegate import WITH_PARENT, Children
 from core.engine.doubt import GOES_ON, SKIPPED, Doubt, Settle
 from core.engine.drafts import Drafts
 from core.engine.loop import work
-from core.engine.room import BY_HAND, choice_of, make_room
+from core.engine.room import compact_at_rest
 from core.engine.work import Work, each_once
 from core.models.catalogue import Catalogue
 from core.models.model import Model
@@ -150,7 +150,8 @@ class Runs:
                 await self._journal.append(session, words)
                 if now:
                     live.work.cut()
-                if not self.going(session):  # the run ended meanwhile, without having heard it
+                # The run ended meanwhile, without having heard it. One that was paused hears it when it goes on.
+                if not self.going(session) and self._row(session).status not in GOES_ON:
                     await self._begin(session, start_of(await talk_of(self._journal, session)))
             else:
                 await self._begin(session, words, start_of(await talk_of(self._journal, session)))
@@ -172,12 +173,9 @@ class Runs:
             self._refuse_closing()
             place = self._place(Path(self._row(session).folder), session)
             try:
-                run = await self._work_of(session, place, None)
-                done = await make_room(run, choice_of(run), BY_HAND, 0.0)
+                await compact_at_rest(await self._work_of(session, place, None))
             finally:
                 await place.close()
-            if not done:
-                raise Problem("There is nothing to compact yet.", "Only the task and the last exchanges are there.", "")
 
     async def stop(self, session: str, why: str = STOPPED) -> None:
         """Cut the model call, kill the process group, end the run, and the sub-agents with it."""
