@@ -98,6 +98,7 @@ class RunStarted:
     `boundary` surrounds words that are data: nobody could have known it.
     `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
     `taint` are the strangers whose words the agent has read that gave it its task.
+    `effort`, `max_output` and `temperature` are asked of the model where they are set.
     `autonomy` says how often the agent may ask, `unanswered` what happens when nobody answers for `answer_minutes`.
     """
 
@@ -122,6 +123,19 @@ class RunStarted:
     unanswered: Unanswered = "wait"
     answer_minutes: float = 0.0
     in_words: bool = False
+    effort: str = ""
+    max_output: int = 0
+    temperature: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChosen:
+    """From the next request on this model is asked, and so much of it."""
+
+    model: str
+    effort: str = ""
+    max_output: int = 0
+    temperature: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +188,10 @@ class ContextCompacted:
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """`stop` is why the model ended, empty when it was done. `carry` is what its server wants back unread."""
+    """`stop` is why the model ended, empty when it was done. `carry` is what its server wants back unread.
+
+    `note` is what a person should know of how it was read, `cost` what it cost in US dollars; None is unknown.
+    """
 
     text: Text = Text()
     reasoning: Text = Text()
@@ -182,6 +199,8 @@ class Replied:
     usage: Usage = Usage()
     stop: str = ""
     carry: Text = Text()
+    note: str = ""
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -480,6 +499,7 @@ RunEvent = (
     SessionOpened
     | SessionForked
     | RunStarted
+    | ModelChosen
     | PersonSpoke
     | RequestSent
     | ContextCompacted
