@@ -250,11 +250,13 @@ def _streaming(home: Path) -> Iterator[Figure]:
     script = json.dumps(
         {"replies": [{"text": "some words of a reply " * 400, "chunks": CHUNKS * STREAM_S, "delay_s": STREAM_S}]}
     )
+    work = home / "work"
+    work.mkdir(parents=True, exist_ok=True)
     keys, late = list[float](), list[float]()
 
     async def watch() -> None:
         async def start() -> str:
-            return await program.engine.ask(lambda e: e.start("Talk", home, RunStarted(SCRIPTED, script=Text(script))))
+            return await program.engine.ask(lambda e: e.start("Talk", work, RunStarted(SCRIPTED, script=Text(script))))
 
         names = [await start() for _ in range(STREAMS)]
         program.window.go_to(names[0])
