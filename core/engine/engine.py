@@ -20,6 +20,7 @@ from core.engine.history import History
 from core.engine.past import Past
 from core.engine.profiles import Profile, profiles
 from core.engine.providers import Overview, Providers
+from core.engine.queue import Queue
 from core.engine.runs import Runs
 from core.engine.shelf import Shelf
 from core.engine.slash import Slash, commands, expanded
@@ -70,6 +71,7 @@ class Engine:
         self._book = book
         self._consents = Consents(journal, reader, book, runs.claimed)
         self.history = History(journal, reader, runs.begin, runs.check, runs.still)
+        self.queue = Queue(runs, journal, reader)
         self.past = Past(journal, reader)
         self.shelf = Shelf(journal, reader, opened.database, self._end)
 
