@@ -73,7 +73,7 @@ async def next_reply(run: Work) -> None:
     choice, attempt = choice_of(run), 1
     await look_for_room(run, choice)
     if run.talk.done and not run.talk.waiting:
-        return  # what it was to go on for was taken back
+        return None  # what it was to go on for was taken back
     while True:
         await run.record(sent(run, choice))
         try:

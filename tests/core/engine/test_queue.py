@@ -8,13 +8,18 @@ import pytest
 from core.domain.events import CallStarted, PersonSpoke, QueueChanged, Replied, RequestSent, RunEnded
 from core.domain.problems import Problem
 from core.engine.conversation import conversation
+from core.engine.doubt import GOES_ON
 from tests.core.engine.scenes import Scene, bounded, calling, opened, played
 
 SLOW = {"text": "one two three four", "chunks": 4, "delay_s": 600}
 
 
 async def waits(scene: Scene, session: str) -> list[str]:
-    return [one.text.head for one in await scene.engine.queue.list(session)]
+    """What the engine says; the window, which reads the end of the journal, says the same."""
+    said = [(one.entry, one.text.head) for one in await scene.engine.queue.list(session)]
+    goes_on = scene.status(session) in GOES_ON
+    assert [(one.entry, one.text) for one in scene.services.reader.queued(session, goes_on)] == said
+    return [text for _, text in said]
 
 
 async def heard(scene: Scene, session: str) -> list[str]:
