@@ -54,7 +54,7 @@ class QueuedCard(QFrame):
         self._note = label("", look.fonts.second, "second")
         self._edit = self._button(look, "pencil", self.tr("Edit (Enter)"), self._begin)
         self._save_button = self._button(look, "check", self.tr("Keep the change (Enter)"), self._save)
-        self._now = self._button(look, "corner-down-left", "", self.hurried.emit)
+        self._now = self._button(look, "corner-down-left", "", self._hurry)
         self._remove = self._button(look, "x", self.tr("Take back (Delete)"), self.removed.emit)
         self._save_button.hide()
         row = QHBoxLayout(self)
@@ -141,6 +141,12 @@ class QueuedCard(QFrame):
         if changed:
             self.edited.emit(words)
 
+    def _hurry(self) -> None:
+        """As it is written now."""
+        if self.unsaved():
+            self._save()
+        self.hurried.emit()
+
     def _end(self) -> None:
         self._turn(editing=False)
         self.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -168,7 +174,7 @@ class QueuedCard(QFrame):
         elif by and not modifiers & ~Qt.KeyboardModifier.KeypadModifier:
             self.walked.emit(by)
         elif key in ENTER_KEYS and modifiers == CONTROL:
-            self.hurried.emit()
+            self._hurry()
         elif (key in ENTER_KEYS and modifiers in PLAIN) or key == Qt.Key.Key_F2:
             self._begin()
         elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
