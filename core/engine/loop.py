@@ -74,6 +74,8 @@ async def next_reply(run: Work) -> None:
     run.turn_to_chosen()
     choice, attempt = choice_of(run), 1
     await look_for_room(run, choice)
+    if run.talk.done and not run.talk.waiting:
+        return None  # what it was to go on for was taken back
     while True:
         await run.record(sent(run, choice))
         try:
@@ -123,6 +125,7 @@ async def stream(run: Work, model: Model) -> None:
             await run.record(ReplyCut(Text("".join(text)), why))
         raise
     else:
+        run.keep()
         number = run.talk.total_rounds + 1
         named = tuple(Call(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(calls, 1))
         said, thought, usage = Text("".join(text)), Text("".join(reasoning)), last.usage or Usage()

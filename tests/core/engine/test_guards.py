@@ -7,15 +7,18 @@ from typing import Any
 
 from core.domain.events import (
     CallStarted,
+    Entry,
     LimitMet,
     LimitRaised,
     Nudged,
+    PersonSpoke,
     QuestionAsked,
     Replied,
     ReplyCut,
     RequestSent,
     Retried,
     RunEnded,
+    RunEvent,
     RunPaused,
     RunResumed,
     RunStarted,
@@ -141,6 +144,31 @@ def test_words_sent_now_cut_the_reply_and_are_heard_next(tmp_path: Path) -> None
             assert kinds[-2:] == ["PersonSpoke", "RequestSent"] or "ReplyCut" in kinds
             assert not any(isinstance(event, Replied) for event in await scene.events(session))
             await scene.engine.stop(session)
+
+    asyncio.run(main())
+
+
+def test_words_sent_now_while_a_reply_is_written_down_leave_its_calls_their_results(tmp_path: Path) -> None:
+    """The reply is whole, so nothing is cut; its calls are done before the words are heard."""
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            (scene.folder / "a.txt").write_text("x")
+            append, said = scene.services.runs._journal.append, []
+
+            async def slowly(session: str, *events: RunEvent, **more: Any) -> Entry:
+                if isinstance(events[0], Replied) and not said:
+                    said.append(asyncio.create_task(scene.engine.say(session, "Wait.", now=True)))
+                    await scene.until(PersonSpoke, 2)
+                return await append(session, *events, **more)
+
+            scene.services.runs._journal.append = slowly  # type: ignore[method-assign]
+            session = await scene.start(played(READ, {"text": "done"}))
+            await scene.until(RunEnded)
+            await said[0]
+            kinds = await scene.kinds(session)
+            assert kinds.index("ToolReturned") < [i for i, kind in enumerate(kinds) if kind == "RequestSent"][1], kinds
+            assert scene.status(session) == "done" and not scene.bugs
 
     asyncio.run(main())
 
