@@ -158,7 +158,8 @@ def test_words_sent_now_while_a_reply_is_written_down_leave_its_calls_their_resu
     async def main() -> None:
         async with opened(tmp_path) as scene:
             (scene.folder / "a.txt").write_text("x")
-            append, said = scene.services.runs._journal.append, []
+            append = scene.services.runs._journal.append
+            said: list[asyncio.Task[None]] = []
 
             async def slowly(session: str, *events: RunEvent, **more: Any) -> Entry:
                 if isinstance(events[0], Replied) and not said:
