@@ -270,7 +270,7 @@ def live(script: str, wishes: list[tuple[int, int, bool, str]]) -> None:
                 possible.append(life.stop)
             if life.going:
                 possible.append(life.pause)
-            if life.status == "paused":
+            if life.status == "paused" and not life.going:  # its place closes after the fact
                 possible += [partial(life.resume, settle), life.stop]
             if life.going or life.status in {"done", "stopped", "failed"}:
                 possible.append(partial(life.say, 1 + facts % 3, flag))

@@ -21,6 +21,7 @@ from core.engine.work import Work
 from core.tools.ask import question
 from core.tools.catalogue import TOOLS, read_arguments
 from tests.core.engine.life import SCRIPTS, WISHES, live
+from tests.core.engine.scenes import calling, played
 
 BRIEF = settings(
     deadline=None,
@@ -80,7 +81,7 @@ def _no_turns(runs: Runs, session: str) -> asyncio.Lock:
     return asyncio.Lock()
 
 
-ASKING = tuple(script for script in SCRIPTS if "ask_user" in script)[:3]  # they come to their question soon
+ASKING = (played(calling("ask_user", question="Which?", options=[{"label": "A"}]), {"text": "{{answer}}"}),)  # soon
 MUTANTS: dict[str, tuple[Any, str, Any, str]] = {
     "acts before it says so": (loop, "perform", _act_first, "acted twice, or without a fact"),
     "runs a doubted call again by itself": (Runs, "doubted", _nothing, "acted again without a word"),
