@@ -213,6 +213,8 @@ class Runs:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
         async with self._turn(session):
             row = self._row(session)
+            if row.status == "paused":  # its last word is written, so it is gone in a moment
+                await self.wait(session)
             self._refuse_going(row)
             self._refuse_closing()
             if row.status not in GOES_ON:
