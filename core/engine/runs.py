@@ -225,8 +225,7 @@ class Runs:
             self._refuse_going(row)
             self._refuse_closing()
             if row.status not in GOES_ON:
-                why = f"This run is {row.status}."
-                raise Problem("There is nothing to resume.", why, "Start another with a message.")
+                raise Problem("There is nothing to resume.", f"It is {row.status}.", "Start another with a message.")
             talk = await self.talk(session)
             own, doubted = talk.doubted(), await self.doubted(session)
             if settle != "end":

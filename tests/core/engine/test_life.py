@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -74,12 +73,7 @@ class _Forgetful(set[str]):
 def _open_to_all(real: Callable[..., None]) -> Callable[..., None]:
     def init(self: Runs, *given: Any, **more: Any) -> None:
         real(self, *given, **more)
-<<<<<<< HEAD
-        self.claimed = _Forgetful()
-        self.answers = replace(self.answers, claimed=self.claimed)
-=======
         self.answers = Answers(self._journal, self._reader, _Forgetful())
->>>>>>> main
 
     return init
 
