@@ -219,8 +219,7 @@ class Runs:
     async def resume(self, session: str, settle: Settle = "") -> None:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
         async with self.turn(session):
-            row = self._row(session)
-            if row.status == "paused":  # its last word is written, so it is gone in a moment
+            if (row := self._row(session)).status == "paused":  # its last word is written, so it is gone in a moment
                 await self.wait(session)
             self._refuse_going(row)
             self._refuse_closing()
