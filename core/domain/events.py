@@ -139,6 +139,14 @@ class ModelChosen:
 
 
 @dataclass(frozen=True, slots=True)
+class CallsWritten:
+    """From the next request on this model, which has no tool calls, writes them as text. `why` is how that is known."""
+
+    model: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PersonSpoke:
     text: Text
     attachments: tuple[Attachment, ...] = ()
@@ -168,8 +176,8 @@ class ContextCompacted:
 
     `before` and `after` are tokens. Results of the calls `folded` are heads from here on. Of what the entries up to
     `until` said only `kept` stays, word for word, and `summary` stands for the rest; `until` 0: nothing was dropped.
-    `first` is the first entry that was, `dropped` counts the messages. `model` wrote the summary and used `usage`;
-    where it could not, for `trouble`, the summary is a list that Journeyman made.
+    `first` is the first entry that was, `dropped` counts the messages. `model` wrote the summary, used `usage` and took
+    `cost` US dollars, None unknown; where it could not, for `trouble`, the summary is a list that Journeyman made.
     """
 
     why: str
@@ -184,6 +192,7 @@ class ContextCompacted:
     model: str = ""
     usage: Usage = Usage()
     trouble: Trouble | None = None
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -500,6 +509,7 @@ RunEvent = (
     | SessionForked
     | RunStarted
     | ModelChosen
+    | CallsWritten
     | PersonSpoke
     | RequestSent
     | ContextCompacted

@@ -11,6 +11,7 @@ from core.domain.events import (
     CallAllowed,
     CallRefused,
     CallStarted,
+    CallsWritten,
     CommandEnded,
     ConsentAsked,
     ConsentGiven,
@@ -143,7 +144,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             pass  # said by the list, or by the row of their call
         case SandboxProven(level="verified", open=()):
             pass  # as it should be
-        case LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | SandboxProven():
+        case LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | CallsWritten() | SandboxProven():
             changed.add("notice", "done", object=line(notice(entry.event)))
         case RunPaused(why=why):
             changed.close("request", "stopped")
@@ -234,8 +235,9 @@ def _compact(event: ContextCompacted, changed: "_Pen") -> None:
     spent = event.usage.input + event.usage.output
     marks = {"before": event.before, "after": event.after, "folded": len(event.folded), "dropped": event.dropped}
     changed.open("compaction", key="compaction")
-    changed.close("compaction", "done", object=line(event.why), marks=marks, tokens=spent)
-    changed.count(tokens=spent)
+    cost = event.cost or 0.0
+    changed.close("compaction", "done", object=line(event.why), marks=marks, tokens=spent, cost=cost)
+    changed.count(tokens=spent, cost=cost)
 
 
 def _interrupt(why: str, calls: tuple[str, ...], changed: "_Pen") -> None:

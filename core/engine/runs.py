@@ -308,6 +308,7 @@ class Runs:
             journal=self._journal, reader=self._reader, drafts=self._drafts, judge=partial(judged, self._book),
             models=models, tiers=self._tiers, compact_at=self._compact_at, claimed=self.claimed,
             trusted=trusts(self._book.now(), str(place.folder)) is not False, delegate=self.children.delegate,
+            takes_calls=self._models.takes_calls,
         )  # fmt: skip
 
     async def _work(self, run: Work) -> None:
