@@ -32,6 +32,7 @@ from core.domain.events import (
     QuestionAnswered,
     QuestionAsked,
     QuestionHeld,
+    QueueChanged,
     Replied,
     ReplyCut,
     RequestSent,
@@ -127,10 +128,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             _delegate(entry.event, changed)
         case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted():
             _call(entry.event, changed)
-        case CommandEnded(command=command, exit_code=code, why=why):
-            status = "stopped" if why else "failed" if code else "done"
-            marks = {"background": 1} | ({} if code is None or why else {"exit": code})
-            changed.add("command", status, object=line(command), numbered=True, marks=marks)
+        case CommandEnded():
+            _command(entry.event, changed)
         case QuestionAsked(question=question):
             changed.open("question", key=question.id, object=line(question.text), status="waiting", numbered=True)
         case QuestionAnswered(question_id=question_id, answer=answer):
@@ -142,9 +141,12 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
         case SessionOpened() | CallAllowed() | QuestionHeld() | DecisionMade() | ProblemReported() | Filing():
             pass  # said by the list, or by the row of their call
-        case SandboxProven(level="verified", open=()):
-            pass  # as it should be
-        case LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | CallsWritten() | SandboxProven():
+        case SandboxProven(level="verified", open=()) | QueueChanged(did="moved"):
+            pass  # as it should be, or seen where it waits
+        case (
+            LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | CallsWritten() | SandboxProven()
+            | QueueChanged()
+        ):  # fmt: skip
             changed.add("notice", "done", object=line(notice(entry.event)))
         case RunPaused(why=why):
             changed.close("request", "stopped")
@@ -178,6 +180,13 @@ def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainte
                 changed.count(calls=1)
         case Tainted(call_id=call):
             changed.mark(call, outside=1)
+
+
+def _command(event: CommandEnded, changed: "_Pen") -> None:
+    """One that no call waited for."""
+    status = "stopped" if event.why else "failed" if event.exit_code else "done"
+    marks = {"background": 1} | ({} if event.exit_code is None or event.why else {"exit": event.exit_code})
+    changed.add("command", status, object=line(event.command), numbered=True, marks=marks)
 
 
 def _delegate(event: Delegated | DelegateEnded, changed: "_Pen") -> None:
