@@ -188,10 +188,9 @@ class RequestSent:
 class ContextCompacted:
     """Older parts of what the model is sent gave way to less. The journal keeps them, and they can be read back.
 
-    `before` and `after` are tokens. Results of the calls `folded` are heads from here on. Of what the entries up to
-    `until` said only `kept` stays, word for word, and `summary` stands for the rest; `until` 0: nothing was dropped.
-    `first` is the first entry that was, `dropped` counts the messages. `model` wrote the summary, used `usage` and took
-    `cost` US dollars, None unknown; where it could not, for `trouble`, the summary is a list that Journeyman made.
+    `before` and `after` are tokens. Results of the calls `folded` are heads from here on. Of the entries up to `until`
+    only `kept` stays, word for word, and `summary` stands for the rest, from `first` on, `dropped` messages; `until` 0:
+    nothing was. `model` wrote it for `usage` and `cost`; where it could not, for `trouble`, Journeyman made a list.
     """
 
     why: str
@@ -430,6 +429,22 @@ class SandboxProven:
 
 
 @dataclass(frozen=True, slots=True)
+class HookRan:
+    """A command of the person that runs at this moment of a run. `refused`: it said no, and what it said is why.
+
+    `exit_code` is None where it was ended, and `why` says by what.
+    """
+
+    moment: str
+    command: str
+    output: Text = Text()
+    exit_code: int | None = None
+    why: str = ""
+    call_id: str = ""
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class LimitMet:
     """A limit is near (`share` 80) or reached (100)."""
 
@@ -549,6 +564,7 @@ RunEvent = (
     | ProblemReported
     | Tainted
     | SandboxProven
+    | HookRan
     | LimitMet
     | LimitRaised
     | Nudged

@@ -22,6 +22,7 @@ from core.domain.events import (
     Entry,
     FileChanged,
     FilesRewound,
+    HookRan,
     LimitMet,
     LimitRaised,
     ModelChosen,
@@ -75,6 +76,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "command": ("Running", "Ran"),
         "check": ("Looking after", "Looked after"),
         "fetch": ("Fetching", "Fetched"),
+        "hook": ("Running your hook", "Ran your hook"),
         "todo": ("Planning", "Planned"),
         "decision": ("Deciding", "Decided"),
         "problem": ("Reporting", "Reported"),
@@ -126,7 +128,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.close("request", "failed", object=line(trouble.what), marks={"wait_ms": int(wait_s * 1000)})
         case Delegated() | DelegateEnded():
             _delegate(entry.event, changed)
-        case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted():
+        case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted() | HookRan():
             _call(entry.event, changed)
         case CommandEnded():
             _command(entry.event, changed)
@@ -164,7 +166,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
     return changed.rows()
 
 
-def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainted, changed: "_Pen") -> None:
+def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainted | HookRan, changed: "_Pen") -> None:
     """What became of a call."""
     match event:
         case CallStarted(call_id=call, step=kind, object=what):
@@ -180,6 +182,10 @@ def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainte
                 changed.count(calls=1)
         case Tainted(call_id=call):
             changed.mark(call, outside=1)
+        case HookRan(moment=moment, command=command, exit_code=code, refused=refused):
+            marks = {} if code is None else {"exit": code}
+            status = "stopped" if refused else "done" if code == 0 else "failed"
+            changed.add("hook", status, object=line(f"{moment}: {command}"), marks=marks)
 
 
 def _command(event: CommandEnded, changed: "_Pen") -> None:

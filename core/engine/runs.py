@@ -313,9 +313,9 @@ class Runs:
         return Work(
             session=session, place=place, model_name=started.model, model=model, attended=started.attended, talk=talk,
             journal=self._journal, reader=self._reader, drafts=self._drafts, judge=partial(judged, self._book),
-            models=models, tiers=self._tiers, compact_at=self._compact_at, claimed=self.claimed,
-            trusted=trusts(self._book.now(), str(place.folder)) is not False, delegate=self.children.delegate,
-            takes_calls=self._models.takes_calls,
+            models=models, tiers=self._tiers, compact_at=self._compact_at, takes_calls=self._models.takes_calls,
+            claimed=self.claimed, delegate=self.children.delegate,
+            trusted=trusts(self._book.now(), str(place.folder)) is not False,
         )  # fmt: skip
 
     async def _work(self, run: Work) -> None:
@@ -329,6 +329,7 @@ class Runs:
                 if last is None:
                     return
                 await _surely(self._journal.append(run.session, last))
+                await _surely(run.ended(last))
                 heard_all = not run.talk.waiting or getattr(last, "status", "") != "completed"
                 if heard_all or live.stopping or self._closing:
                     return
