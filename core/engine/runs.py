@@ -62,8 +62,7 @@ class Runs:
 
     Attributes:
         report: called with an exception that is a bug of ours.
-        brief: says in the start of a run what its model is told.
-        place: opens the place a run works in, by its folder and its session.
+        brief: says in the start of a run what its model is told; `place` opens where it works, by folder and session.
         book: the rules that calls are judged by.
         tiers: which models do which work; `compact_at` is the size of context a person set as the limit, 0 none.
         claimed: questions and requests that somebody is about to answer, so that each is answered once.
@@ -219,12 +218,12 @@ class Runs:
     async def resume(self, session: str, settle: Settle = "") -> None:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
         async with self.turn(session):
-            row = self._row(session)
+            if (row := self._row(session)).status == "paused":  # its last word is written, so it is gone in a moment
+                await self.wait(session)
             self._refuse_going(row)
             self._refuse_closing()
             if row.status not in GOES_ON:
-                why = f"This run is {row.status}."
-                raise Problem("There is nothing to resume.", why, "Start another with a message.")
+                raise Problem("There is nothing to resume.", f"It is {row.status}.", "Start another with a message.")
             talk = await self.talk(session)
             own, doubted = talk.doubted(), await self.doubted(session)
             if settle != "end":
