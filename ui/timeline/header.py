@@ -131,13 +131,6 @@ class Pill(QWidget):
         return words(status_look(self._status).word)
 
 
-class Title(ElidedLabel):
-    """A title takes the room its letters need, and the fraction of a pixel that Qt rounds away."""
-
-    def sizeHint(self) -> QSize:
-        return super().sizeHint() + QSize(2, 0)
-
-
 class RunHeader(QWidget):
     """Title, status, figures, and the buttons that fork, pause and stop the run."""
 
@@ -149,7 +142,7 @@ class RunHeader(QWidget):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._title = Title("", look.fonts.title, name="run.title")
+        self._title = ElidedLabel("", look.fonts.title, name="run.title")
         self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._pill = Pill(look)
         self._facts = FactLine(look)
