@@ -19,8 +19,13 @@ MOST_HIGH: Final = 420
 
 
 def is_picture(body: bytes) -> bool:
-    """By how it begins: only then is it looked into."""
-    return body.startswith(BEGINS) and len(body) <= MOST_BYTES and b"\0" in body[:64]
+    """By how it begins, and whether it says how large it is; its dots are not read for that."""
+    if not body.startswith(BEGINS) or len(body) > MOST_BYTES:
+        return False
+    buffer = QBuffer()
+    buffer.setData(QByteArray(body))
+    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
+    return _reader(buffer) is not None
 
 
 def read_picture(body: bytes) -> tuple[QImage, QSize]:
@@ -28,14 +33,20 @@ def read_picture(body: bytes) -> tuple[QImage, QSize]:
     buffer = QBuffer()
     buffer.setData(QByteArray(body))
     buffer.open(QIODevice.OpenModeFlag.ReadOnly)
-    reader = QImageReader(buffer)
-    reader.setDecideFormatFromContent(True)
-    whole = reader.size()
-    if bytes(reader.format().data()).decode("ascii", "replace") not in PLAIN or not whole.isValid():
+    reader = _reader(buffer)
+    if reader is None:
         return QImage(), QSize()
+    whole = reader.size()
     if max(whole.width(), whole.height()) > MOST_SIDE:
         reader.setScaledSize(whole.scaled(MOST_SIDE, MOST_SIDE, Qt.AspectRatioMode.KeepAspectRatio))
     return reader.read(), whole
+
+
+def _reader(buffer: QBuffer) -> QImageReader | None:
+    reader = QImageReader(buffer)
+    reader.setDecideFormatFromContent(True)
+    plain = bytes(reader.format().data()).decode("ascii", "replace") in PLAIN
+    return reader if plain and reader.size().isValid() else None
 
 
 class PictureView(QWidget):
