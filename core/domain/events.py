@@ -97,6 +97,8 @@ class RunStarted:
     last reply must have. `in_words`: the model writes its calls as text.
     `boundary` surrounds words that are data: nobody could have known it.
     `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
+    `taint` are the strangers whose words the agent has read that gave it its task.
+    `effort`, `max_output` and `temperature` are asked of the model where they are set.
     `autonomy` says how often the agent may ask, `unanswered` what happens when nobody answers for `answer_minutes`.
     """
 
@@ -116,16 +118,44 @@ class RunStarted:
     schema: Text = Text()
     mode: Mode = DEFAULT_MODE
     allow: tuple[str, ...] = ()
+    taint: tuple[str, ...] = ()
     autonomy: Autonomy = "balanced"
     unanswered: Unanswered = "wait"
     answer_minutes: float = 0.0
     in_words: bool = False
+    effort: str = ""
+    max_output: int = 0
+    temperature: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChosen:
+    """From the next request on this model is asked, and so much of it."""
+
+    model: str
+    effort: str = ""
+    max_output: int = 0
+    temperature: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PersonSpoke:
     text: Text
     attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChanged:
+    """What waits for the next request, as the person wants it: `order` names the entries that still wait, in turn.
+
+    Words that it does not name were taken back; they wait again where a later one names them. `target` is the entry
+    of the words that were changed, and `text` is what they say from now on, or said.
+    """
+
+    did: Literal["edited", "moved", "taken back", "put back"]
+    target: int
+    order: tuple[int, ...] = ()
+    text: Text = Text()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +202,10 @@ class ContextCompacted:
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """`stop` is why the model ended, empty when it was done. `carry` is what its server wants back unread."""
+    """`stop` is why the model ended, empty when it was done. `carry` is what its server wants back unread.
+
+    `note` is what a person should know of how it was read, `cost` what it cost in US dollars; None is unknown.
+    """
 
     text: Text = Text()
     reasoning: Text = Text()
@@ -180,6 +213,8 @@ class Replied:
     usage: Usage = Usage()
     stop: str = ""
     carry: Text = Text()
+    note: str = ""
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,11 +246,12 @@ class CallStarted:
 
 @dataclass(frozen=True, slots=True)
 class CallRefused:
-    """A call that was not run, and what the model is told instead of a result."""
+    """A call that was not run, and what the model is told instead of a result; `rule` is the id of one that denied."""
 
     call_id: str
     tool: str
     reason: Text
+    rule: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -477,7 +513,9 @@ RunEvent = (
     SessionOpened
     | SessionForked
     | RunStarted
+    | ModelChosen
     | PersonSpoke
+    | QueueChanged
     | RequestSent
     | ContextCompacted
     | Replied

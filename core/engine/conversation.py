@@ -9,6 +9,7 @@ from core.domain.events import (
     Call,
     CallRefused,
     CallStarted,
+    ConsentGiven,
     ContextCompacted,
     Delegated,
     DelegateEnded,
@@ -16,11 +17,14 @@ from core.domain.events import (
     FilesRewound,
     LimitMet,
     LimitRaised,
+    ModelChosen,
+    ModeSet,
     Nudged,
     PersonSpoke,
     QuestionAnswered,
     QuestionAsked,
     QuestionHeld,
+    QueueChanged,
     Replied,
     RequestSent,
     Retried,
@@ -39,11 +43,14 @@ from core.domain.question import Answer, Question, spoken
 from core.engine.compaction import NOTES, PERSON, REPLIES, compacted
 from core.engine.limits import FIELDS
 from core.engine.repeats import Repeats
+from core.engine.rights import Rights
+from core.engine.strangers import source_of
 from core.engine.weights import Weights
 from core.models.tokens import learned
 from core.timeline.ledger import RESULTS
 
 TOO_LONG = "its server found it too long"
+PERSONS = (QuestionAnswered, ConsentGiven, ModeSet, RunResumed, RunStarted, RunInterrupted)  # they took the time
 NOT_RUN = Text("[This call was not run: the run ended before it.]")
 
 
@@ -54,9 +61,10 @@ class Conversation:
     Attributes:
         pending: calls of the last reply that have no result yet, in order.
         started: those of them that may have had an effect already, with what they act on.
-        waiting: words of the person that the model has not been sent.
+        waiting: words of the person that the model has not been sent; `withdrawn` those they took back, by entry.
         questions: what was asked in this run: the answer, or None while it is open; `asked` are those of the agent
             itself, with their times, and `held` those somebody has begun to answer.
+        rights: what decides whether a call may happen.
         spent: what this run used of its limits; `allowed` what it may use, `noticed` the limits that were told of.
         repeats: equal results in a row.
         seq: the last entry that was heard; none is heard twice.
@@ -76,9 +84,11 @@ class Conversation:
     pending: dict[str, Call] = field(default_factory=dict)
     started: dict[str, str] = field(default_factory=dict)
     waiting: list[Message] = field(default_factory=list)
+    withdrawn: dict[int, Message] = field(default_factory=dict)
     questions: dict[str, Answer | None] = field(default_factory=dict)
     asked: dict[str, Question] = field(default_factory=dict)
     held: set[str] = field(default_factory=set)
+    rights: Rights = field(default_factory=Rights)
     spent: dict[str, float] = field(default_factory=dict)
     allowed: dict[str, float] = field(default_factory=dict)
     noticed: set[str] = field(default_factory=set)
@@ -112,11 +122,14 @@ class Conversation:
             return  # neither the model's business nor the run's time
         self._count(entry)
         self.run = entry.run
+        self.rights.hear(entry.event)
         match entry.event:
-            case RunStarted():
+            case RunStarted() | ModelChosen():
                 self._begin(entry.event)
             case PersonSpoke() | Nudged() | FilesRewound():
                 self._wait(entry.event)
+            case QueueChanged():
+                self._rearrange(entry.event)
             case RequestSent(role="", model=model, tokens=tokens):
                 self.messages += self.waiting
                 self.waiting.clear()
@@ -131,6 +144,7 @@ class Conversation:
                 self.started[name] = what
             case ToolReturned(call_id=name, output=output, failed=failed, attachments=attached):
                 self.repeats.result(name, output.blob or output.head, failed)
+                self._note_source(name, output)
                 self._settle(name, output, failed, attached)
             case CallRefused(call_id=name, reason=reason):
                 self.repeats.result(name, reason.head, True)
@@ -146,8 +160,8 @@ class Conversation:
             case QuestionAnswered(question_id=question_id, call_id=name, answer=answer):
                 self.questions[question_id] = answer
                 self._settle(name, Text(spoken(answer)))
-            case LimitMet() | LimitRaised():
-                self._limit(entry.event)
+            case LimitMet() | LimitRaised() | ModeSet():
+                self._terms(entry.event)
             case RunEnded():
                 for name in tuple(self.pending):
                     self._settle(name, NOT_RUN, failed=True)
@@ -196,6 +210,15 @@ class Conversation:
                 if files:
                     self.waiting.append(Message("user", Text(put_back_note(files)), seq=self.seq, kind=NOTES))
 
+    def _rearrange(self, change: QueueChanged) -> None:
+        """What was sent meanwhile stays sent; what is not named any more is kept, for it may be put back."""
+        words = self.withdrawn | {message.seq: message for message in self.waiting if message.kind == PERSON}
+        if change.did == "edited" and change.target in words:
+            words[change.target] = replace(words[change.target], text=change.text)
+        notes = [message for message in self.waiting if message.kind != PERSON]
+        self.waiting = notes + [words.pop(seq) for seq in dict.fromkeys(change.order) if seq in words]
+        self.withdrawn = words
+
     def _compact(self, done: ContextCompacted) -> None:
         """Less stands for what was said. What it was can be read back by its entry."""
         before = self.messages
@@ -212,7 +235,10 @@ class Conversation:
         if done.why == TOO_LONG:
             self.ceiling = done.before
 
-    def _begin(self, start: RunStarted) -> None:
+    def _begin(self, start: RunStarted | ModelChosen) -> None:
+        if isinstance(start, ModelChosen):
+            self.start = chosen_for(self.start, start) if self.start else None
+            return
         self.start = start
         self.task = tuple(message.seq for message in self.waiting) or self.task
         self.stumbled = False
@@ -227,7 +253,7 @@ class Conversation:
     def _count(self, entry: Entry) -> None:
         """What the run used. The time a person took is the person's, and so is the time Journeyman was closed."""
         event = entry.event
-        if not isinstance(event, QuestionAnswered | RunResumed | RunStarted | RunInterrupted):
+        if not isinstance(event, PERSONS):
             passed = max(0, entry.at - self.at) / (60 * SECOND)
             # While a sub-agent waits for the person, the time is the person's as well.
             spent = min(passed, event.minutes) if isinstance(event, DelegateEnded) else passed
@@ -238,11 +264,22 @@ class Conversation:
         self.at = entry.at
         if isinstance(event, Replied):
             self.spent["rounds"] = self.spent.get("rounds", 0.0) + 1
+            self.spent["cost"] = self.spent.get("cost", 0.0) + (event.cost or 0.0)
         if isinstance(event, Replied | ContextCompacted):
             self.spent["tokens"] = self.spent.get("tokens", 0.0) + event.usage.input + event.usage.output
 
-    def _limit(self, event: LimitMet | LimitRaised) -> None:
-        if isinstance(event, LimitRaised):
+    def _note_source(self, call: str, output: Text) -> None:
+        """Words of others are told from ours by the call that brought them."""
+        if call not in self.pending or call not in self.started:
+            return
+        if source := source_of(self.pending[call].tool, self.started[call]):
+            self.rights.sources[output] = source
+
+    def _terms(self, event: LimitMet | LimitRaised | ModeSet) -> None:
+        """On what terms the run goes on. The next run begins on the same."""
+        if isinstance(event, ModeSet):
+            self.start = replace(self.start, mode=event.mode) if self.start else None
+        elif isinstance(event, LimitRaised):
             self.allowed[event.limit] = event.allowed
             self.noticed.discard(event.limit)
         else:
@@ -256,6 +293,17 @@ class Conversation:
             self.messages.append(said)
             self.stumbled = self.stumbled or failed
         self.started.pop(call, None)
+
+
+def chosen_for(start: RunStarted, chosen: ModelChosen) -> RunStarted:
+    """How the run goes on, and the next one begins."""
+    return replace(
+        start,
+        model=chosen.model,
+        effort=chosen.effort,
+        max_output=chosen.max_output,
+        temperature=chosen.temperature,
+    )
 
 
 def put_back_note(files: tuple[Rewound, ...]) -> str:

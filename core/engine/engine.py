@@ -2,25 +2,30 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.domain.consent import Mode, OpenConsent, Scope
-from core.domain.events import KINDS, Attachment, Entry, RunStarted, SessionOpened, Text
+from core.domain.events import KINDS, Attachment, Entry, ModelChosen, RunStarted, SessionOpened, Text
 from core.domain.filing import title_of
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
+from core.engine.choosing import choose_model
 from core.engine.consents import Consents
 from core.engine.doubt import GOES_ON, Settle
 from core.engine.drafts import Draft, Drafts
-from core.engine.history import History
-from core.engine.past import Past
 from core.engine.profiles import Profile, profiles
+from core.engine.providers import Overview, Providers
+from core.engine.queue import Queue
 from core.engine.runs import Runs
 from core.engine.shelf import Shelf
 from core.engine.slash import Slash, commands, expanded
+from core.engine.trust import FolderTrust, look, refuse_unfit, trust
+from core.models.trial import Trial
 from core.settings.file import SettingsFile
 from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact, names
 from core.store.blobs import blob_hash
@@ -35,6 +40,8 @@ from core.tools.catalogue import specs
 from core.workspace.paths import workspace
 
 if TYPE_CHECKING:
+    from core.engine.history import History
+    from core.engine.past import Past
     from core.store.tables import Figures
 
 
@@ -43,6 +50,7 @@ class Engine:
 
     Attributes:
         settings: `settings.now` is what a person set, `settings.change(name=value)` sets it.
+        providers: the model servers; `add`, `remove`, `give_key`, `forget_key`.
     """
 
     def __init__(
@@ -54,6 +62,7 @@ class Engine:
         drafts: Drafts,
         settings: SettingsFile,
         book: RuleBook,
+        providers: Providers,
     ) -> None:
         self._opened = opened
         self._journal = journal
@@ -61,19 +70,35 @@ class Engine:
         self._runs = runs
         self._drafts = drafts
         self.settings = settings
+        self.providers = providers
         self._book = book
         self._consents = Consents(journal, reader, book, runs.claimed)
-        self.history = History(journal, reader, runs.begin, runs.check, runs.still)
-        self.past = Past(journal, reader)
+        self.queue = Queue(runs, journal, reader)
         self.shelf = Shelf(journal, reader, opened.database, self._end)
 
+    @cached_property
+    def history(self) -> "History":
+        """Forks, replays, put-backs and verdicts. Nobody looks back while a window opens."""
+        from core.engine.history import History
+
+        return History(self._journal, self._reader, self._runs.begin, self._runs.check, self._runs.still)
+
+    @cached_property
+    def past(self) -> "Past":
+        """What a person looks for in what was."""
+        from core.engine.past import Past
+
+        return Past(self._journal, self._reader)
+
     async def warm_up(self) -> None:
-        """Make what the first run would wait for: nobody waits for the first run while a window opens."""
+        """Make what a person's first wishes would wait for, now that the window is there."""
 
         def make() -> None:
             for kind in KINDS:
                 adapter(kind)
             specs()
+            for name in ("core.engine.history", "core.engine.past"):
+                import_module(name)
 
         await asyncio.to_thread(make)
 
@@ -82,6 +107,7 @@ class Engine:
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
         place = workspace(folder)
+        refuse_unfit(place, self._opened.path.parent)
         sent = await asyncio.to_thread(expanded, task, self._opened.path.parent, place)
         return await self._runs.open(SessionOpened("", str(place), title_of(task)), sent, began)
 
@@ -96,6 +122,22 @@ class Engine:
         if text.startswith("/"):
             text = await asyncio.to_thread(expanded, text, self._opened.path.parent, Path(self.session(session).folder))
         await self._runs.say(session, text, now=now, attached=attached)
+
+    async def choose_model(
+        self, session: str, model: str, *, effort: str = "", max_output: int = 0, temperature: float | None = None
+    ) -> None:
+        """Which model works from the next request on, and what is asked of it."""
+        self.session(session)
+        chosen = ModelChosen(model, effort, max_output, temperature)
+        await choose_model(self._journal, self._runs.check, session, chosen)
+
+    async def models(self, *, fresh: bool = False) -> Overview:
+        """Every server and its models, windows, prices; where keys are from, never a key."""
+        return await self.providers.overview(fresh=fresh)
+
+    async def test_model(self, name: str) -> Trial:
+        """Two real, tiny requests: does it answer, how soon, piece by piece, and does it take tool calls?"""
+        return await self.providers.test(name)
 
     async def pause(self, session: str) -> None:
         await self._runs.pause(session)
@@ -151,6 +193,14 @@ class Engine:
     def rules(self) -> Book:
         """The rules that hold, or why they cannot be read."""
         return self._book.read()
+
+    async def folder_trust(self, folder: Path) -> FolderTrust:
+        """Whether the person trusts the folder, and what it brings along."""
+        return await asyncio.to_thread(look, self._book.read(), workspace(folder))
+
+    async def trust(self, folder: Path, trusted: bool = True) -> None:
+        """Obey what the folder brings along, or take its files for words of strangers. `revoke` takes it back."""
+        await trust(self._book, str(workspace(folder)), trusted)
 
     async def revoke(self, rule: str) -> str:
         """Take a rule back; what it said."""

@@ -1,6 +1,7 @@
 """Work one run to its end. All that is known is in the journal, so going on after a crash is the same as starting."""
 
 import asyncio
+from contextlib import aclosing
 
 from core.domain.events import (
     Call,
@@ -21,10 +22,12 @@ from core.engine.asking import ask_person
 from core.engine.drafts import Draft
 from core.engine.finish import check_end
 from core.engine.guards import check_limits, check_repeats
+from core.engine.permission import permission
 from core.engine.recall import recall
 from core.engine.room import choice_of, look_for_room, next_of, sent, shrink
+from core.engine.strangers import tainted
 from core.engine.work import Work
-from core.models.model import Asked, Fault, Model
+from core.models.model import Asked, Delta, Fault, Model
 from core.models.retry import wait_s
 from core.tools.catalogue import ASK, TOOLS, read_arguments
 from core.tools.delegate import NAME as DELEGATE
@@ -68,8 +71,11 @@ async def give_results(run: Work) -> None:
 
 async def next_reply(run: Work) -> None:
     """One request, asked again while that may help: later, with less, or of another model."""
+    run.turn_to_chosen()
     choice, attempt = choice_of(run), 1
     await look_for_room(run, choice)
+    if run.talk.done and not run.talk.waiting:
+        return None  # what it was to go on for was taken back
     while True:
         await run.record(sent(run, choice))
         try:
@@ -103,15 +109,16 @@ async def stream(run: Work, model: Model) -> None:
     text: list[str] = []
     reasoning: list[str] = []
     calls: list[Asked] = []
-    usage, stop, carry = Usage(), "", ""
+    last = Delta()
     try:
-        async for delta in model.stream(run.request()):
-            text.append(delta.text)
-            reasoning.append(delta.reasoning)
-            calls += delta.calls
-            usage, stop, carry = delta.usage or usage, delta.stop or stop, delta.carry or carry
-            if delta.text or delta.reasoning:
-                run.drafts.tell(Draft(run.session, delta.text, delta.reasoning))
+        async with aclosing(model.stream(run.request())) as deltas:
+            async for delta in deltas:
+                text.append(delta.text)
+                reasoning.append(delta.reasoning)
+                calls += delta.calls
+                last = last.followed_by(delta)
+                if delta.text or delta.reasoning:
+                    run.drafts.tell(Draft(run.session, delta.text, delta.reasoning))
     except (Fault, asyncio.CancelledError) as error:
         why = error.trouble.what if isinstance(error, Fault) else "stopped"
         if any(text):
@@ -120,7 +127,8 @@ async def stream(run: Work, model: Model) -> None:
     else:
         number = run.talk.total_rounds + 1
         named = tuple(Call(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(calls, 1))
-        await run.record(Replied(Text("".join(text)), Text("".join(reasoning)), named, usage, stop, Text(carry)))
+        said, thought, usage = Text("".join(text)), Text("".join(reasoning)), last.usage or Usage()
+        await run.record(Replied(said, thought, named, usage, last.stop, Text(last.carry), last.note, last.cost))
     finally:
         run.drafts.tell(Draft(run.session, ended=True))
 
@@ -143,12 +151,22 @@ async def perform(run: Work, call: Call) -> None:
         return
     tool = TOOLS[call.tool]
     try:
-        await run.record(*await run.walls(tool), CallStarted(call.id, tool.name, tool.kind, tool.object(parameters)))
-        events, blobs = await run.act(tool, call.id, parameters, run.place, run.seen)
+        permitted = await permission(run, tool, call, parameters)
+    except Problem as problem:  # it names what cannot be looked at
+        permitted = CallRefused(call.id, tool.name, Text(str(problem)))
+    if isinstance(permitted, CallRefused):
+        await run.record(permitted)
+        return
+    try:
+        started = CallStarted(call.id, tool.name, tool.kind, tool.object(parameters))
+        await run.record(*await run.walls(tool), *permitted.facts, started)
+        place = run.place.acting(call.id, permitted.word)
+        events, blobs = await run.act(tool, call.id, parameters, place, run.seen)
     except asyncio.CancelledError:
         await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
         raise
-    await run.record(*events, blobs=blobs)
+    facts = tainted(run.talk.rights.taint, tool, call.id, started.object, events, trusted=run.trusted)
+    await run.record(*facts, blobs=blobs)
 
 
 async def look_back(run: Work, call: str, asked: Recall) -> None:

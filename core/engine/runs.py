@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -26,23 +27,26 @@ from core.domain.problems import Problem, Trouble
 from core.domain.sessions import SessionRow
 from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
 from core.engine.answers import Answers
+from core.engine.choosing import talk_of
 from core.engine.conversation import Conversation, start_of
 from core.engine.delegate import WITH_PARENT, Children
 from core.engine.doubt import GOES_ON, SKIPPED, Doubt, Settle
 from core.engine.drafts import Drafts
+from core.engine.grants import read_grants
+from core.engine.judging import judged
 from core.engine.loop import work
 from core.engine.room import compact_at_rest
+from core.engine.trust import trusts
 from core.engine.work import Work, each_once
-from core.models.catalogue import model_for
+from core.models.catalogue import Catalogue
 from core.models.model import Model
 from core.store.journal import Journal
 from core.store.reader import Reader
+from core.store.rule_book import RuleBook
 from core.store.told import Told
 from core.tools.place import Place
 
 STOPPED = "stopped by you"
-
-
 LastWord = RunEnded | RunPaused | RunInterrupted
 
 
@@ -60,6 +64,7 @@ class Runs:
         report: called with an exception that is a bug of ours.
         brief: says in the start of a run what its model is told.
         place: opens the place a run works in, by its folder and its session.
+        book: the rules that calls are judged by.
         tiers: which models do which work; `compact_at` is the size of context a person set as the limit, 0 none.
         claimed: questions and requests that somebody is about to answer, so that each is answered once.
     """
@@ -70,8 +75,10 @@ class Runs:
         reader: Reader,
         drafts: Drafts,
         report: Callable[[BaseException], None],
+        models: Catalogue,
         brief: Callable[[RunStarted, Path], Awaitable[RunStarted]],
         place: Callable[[Path, str], Place],
+        book: RuleBook,
         tiers: Callable[[], Tiers] = lambda: ONE_FOR_ALL,
         compact_at: Callable[[], int] = lambda: 0,
     ) -> None:
@@ -79,8 +86,10 @@ class Runs:
         self._reader = reader
         self._drafts = drafts
         self._report = report
+        self._models = models
         self._brief = brief
         self._place = place
+        self._book = book
         self._tiers = tiers
         self._compact_at = compact_at
         self._live: dict[str, _Live] = {}
@@ -100,7 +109,8 @@ class Runs:
         """Say of every run that a crash cut that it was interrupted. Nothing is run again by itself."""
         for row in self._reader.sessions():
             if row.status == "running" and not self.going(row.id):
-                await self._interrupt(row.id, "Journeyman ended while the run was going.")
+                calls = tuple((await self.talk(row.id)).doubted())
+                await self._journal.append(row.id, RunInterrupted("Journeyman ended while the run was going.", calls))
 
     async def open(self, opened: SessionOpened, task: str, began: RunStarted) -> str:
         """Open a session together with its first run: a crash leaves both or none. The session's id."""
@@ -111,39 +121,34 @@ class Runs:
     async def _open(self, name: str, opened: SessionOpened, task: str, began: RunStarted) -> None:
         model = self.check(began)
         began = await self._brief(began, Path(opened.workspace))
-        async with self._turn(name):
+        async with self.turn(name):
             self._refuse_closing()
             facts = (replace(opened, session_id=name), PersonSpoke(Text(task)), began)
             await self._go(name, opened.workspace, *facts, model=model)
 
-    async def start(self, session: str, task: str, began: RunStarted) -> None:
-        """Begin a run of a session with a message of the person."""
-        model = self.check(began)
-        async with self._turn(session):
-            await self._begin(session, PersonSpoke(Text(task)), began, model=model)
-
     async def begin(self, session: str, facts: tuple[RunEvent, ...]) -> None:
         """Begin a run with facts that end in its start."""
-        async with self._turn(session):
+        async with self.turn(session):
             await self._begin(session, *facts)
 
     @asynccontextmanager
     async def still(self, session: str) -> AsyncIterator[None]:
         """Nothing of the session goes on meanwhile."""
-        async with self._turn(session):
+        async with self.turn(session):
             self._refuse_going(self._row(session))
             yield
 
     def check(self, began: RunStarted) -> Model:
         """What is wrong with a model or its script is said before anything is written."""
-        return model_for(choose(self._tiers(), began.model, ()).model, self._whole(began.script))
+        read_grants(began.allow, "the first")
+        return self._models.model(choose(self._tiers(), began.model, ()).model, self._whole(began.script))
 
     async def say(self, session: str, text: str, *, now: bool = False, attached: Sequence[Attachment] = ()) -> None:
         """A message: heard after this round where a run is going, else the start of the next run.
 
         With `now` the reply in progress is cut for it.
         """
-        async with self._turn(session):
+        async with self.turn(session):
             self._row(session)
             words = PersonSpoke(Text(text), tuple(attached))
             if live := self._live.get(session):
@@ -152,13 +157,24 @@ class Runs:
                     live.work.cut()
                 # The run ended meanwhile, without having heard it. One that was paused hears it when it goes on.
                 if not self.going(session) and self._row(session).status not in GOES_ON:
-                    await self._begin(session, start_of(await self._talk(session)))
+                    await self._begin(session, start_of(await self.talk(session)))
             else:
-                await self._begin(session, words, start_of(await self._talk(session)))
+                await self._begin(session, words, start_of(await self.talk(session)))
+
+    async def talk(self, session: str) -> Conversation:
+        """The conversation as it is."""
+        live = self._live.get(session)
+        return live.work.talk if live else await talk_of(self._journal, session)
+
+    def cut(self, session: str) -> bool:
+        """End the reply that is being read, for what waits; whether there is a run to hear it."""
+        if live := self._live.get(session):
+            live.work.cut()
+        return live is not None
 
     async def pause(self, session: str) -> None:
         """After this round."""
-        async with self._turn(session):
+        async with self.turn(session):
             live = self._live.get(session)
             if live is None:
                 raise Problem("This run is not going.", f"It is {self._row(session).status}.", "")
@@ -166,7 +182,7 @@ class Runs:
 
     async def compact(self, session: str) -> None:
         """Make room in the context: after this round where a run is going, else now."""
-        async with self._turn(session):
+        async with self.turn(session):
             if live := self._live.get(session):
                 live.work.wants_room = True
                 return
@@ -179,7 +195,7 @@ class Runs:
 
     async def stop(self, session: str, why: str = STOPPED) -> None:
         """Cut the model call, kill the process group, end the run, and the sub-agents with it."""
-        async with self._turn(session):
+        async with self.turn(session):
             if live := self._live.get(session):
                 live.stopping = why
                 live.task.cancel()
@@ -202,14 +218,17 @@ class Runs:
 
     async def resume(self, session: str, settle: Settle = "") -> None:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
-        async with self._turn(session):
+        async with self.turn(session):
             row = self._row(session)
             self._refuse_going(row)
             self._refuse_closing()
             if row.status not in GOES_ON:
                 why = f"This run is {row.status}."
                 raise Problem("There is nothing to resume.", why, "Start another with a message.")
-            own, doubted = (await self._talk(session)).doubted(), await self.doubted(session)
+            talk = await self.talk(session)
+            own, doubted = talk.doubted(), await self.doubted(session)
+            if settle != "end":
+                self.check(start_of(talk))
             if doubted and not settle:
                 raise Doubt(session, tuple(doubted.values()))
             events: list[RunEvent] = []
@@ -228,7 +247,7 @@ class Runs:
 
     async def doubted(self, session: str) -> dict[str, str]:
         """The calls that started and did not return, those of sub-agents too: id → what a person sees of them."""
-        talk = await self._talk(session)
+        talk = await talk_of(self._journal, session)
         found = talk.doubted()
         for child in filter(None, map(talk.children.get, talk.pending)):
             if self._reader.session(child):
@@ -259,10 +278,11 @@ class Runs:
             await asyncio.wait(tasks)
         self._forget()
 
-    async def _begin(self, session: str, *facts: RunEvent, model: Model | None = None) -> None:
+    async def _begin(self, session: str, *facts: RunEvent) -> None:
         row = self._row(session)
         self._refuse_going(row)
         self._refuse_closing()
+        model = next((self.check(fact) for fact in facts if isinstance(fact, RunStarted)), None)
         await self._go(session, row.folder, *[await self._briefed(session, fact) for fact in facts], model=model)
 
     async def _briefed(self, session: str, fact: RunEvent) -> RunEvent:
@@ -282,30 +302,20 @@ class Runs:
         self._live[session] = _Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
 
     async def _work_of(self, session: str, place: Place, model: Model | None) -> Work:
-        talk = await self._talk(session)
+        talk = await talk_of(self._journal, session)
         started = start_of(talk)
         script = self._whole(started.script)
-        models = each_once(lambda name: model_for(name, script))
+        models = each_once(lambda name: self._models.model(name, script))
         model = model or models(choose(self._tiers(), started.model, ()).model)
         # What became a fact meanwhile. So few entries are read without a pause, so from here on `_hear` misses none.
         async for entry in self._journal.read(session, talk.seq):
             talk.hear(entry)
         return Work(
-            session=session,
-            place=place,
-            model_name=started.model,
-            model=model,
-            attended=started.attended,
-            talk=talk,
-            journal=self._journal,
-            reader=self._reader,
-            drafts=self._drafts,
-            models=models,
-            tiers=self._tiers,
-            compact_at=self._compact_at,
-            claimed=self.claimed,
-            delegate=self.children.delegate,
-        )
+            session=session, place=place, model_name=started.model, model=model, attended=started.attended, talk=talk,
+            journal=self._journal, reader=self._reader, drafts=self._drafts, judge=partial(judged, self._book),
+            models=models, tiers=self._tiers, compact_at=self._compact_at, claimed=self.claimed,
+            trusted=trusts(self._book.now(), str(place.folder)) is not False, delegate=self.children.delegate,
+        )  # fmt: skip
 
     async def _work(self, run: Work) -> None:
         """The end of a run is a fact, whatever it was. Words that came too late for it begin the next."""
@@ -336,6 +346,7 @@ class Runs:
             run.place.commands.connect(_spawned, run.command_ended)
             if begun:
                 await run.record(*begun)
+            await self._models.learn(run.model_name)
             return await work(run)
         except asyncio.CancelledError:
             if live.stopping:
@@ -350,22 +361,12 @@ class Runs:
             trouble = Trouble("Journeyman made a mistake.", f"{type(error).__name__}: {error}")
             return RunEnded("failed", trouble.what, trouble)
 
-    async def _interrupt(self, session: str, why: str) -> None:
-        await self._journal.append(session, RunInterrupted(why, tuple((await self._talk(session)).doubted())))
-
-    async def _talk(self, session: str) -> Conversation:
-        talk = Conversation()
-        async for entry in self._journal.read(session):
-            talk.hear(entry)
-        return talk
-
     def _row(self, session: str) -> SessionRow:
-        row = self._reader.session(session)
-        if row is None:
-            raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
-        return row
+        if row := self._reader.session(session):
+            return row
+        raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
 
-    def _turn(self, session: str) -> asyncio.Lock:
+    def turn(self, session: str) -> asyncio.Lock:
         """One person's wish after the other: a stop must not fall between a start and its run."""
         return self._turns.setdefault(session, asyncio.Lock())
 

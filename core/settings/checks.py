@@ -12,7 +12,7 @@ from core.domain.tiers import NAMES
 from core.settings.schema import Provider, Settings, about
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
-MODEL = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}/\S.{0,199}")
+MODEL = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}/\S.{0,199}|scripted")
 _HINTS = get_type_hints(Settings)
 
 

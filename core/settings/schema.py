@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
-from core.domain.tiers import USUAL, Rule
+from core.domain.tiers import ONE_FOR_ALL
+from core.domain.tiers import Tiers as Tiers
 
 FORM = 1
 Wire = Literal["chat", "responses", "anthropic", "ollama"]
@@ -65,23 +66,6 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tiers:
-    """Which models do which work: of each tier the first one, the next where that one fails.
-
-    Attributes:
-        small: for summaries and reviews.
-        mid: for most work.
-        frontier: for what is hard.
-        rules: which tier works when, in a session whose model is `auto`: the first rule that fits.
-    """
-
-    small: tuple[str, ...] = ()
-    mid: tuple[str, ...] = ()
-    frontier: tuple[str, ...] = ()
-    rules: tuple[Rule, ...] = USUAL
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All of them. A new one is one field here."""
 
@@ -94,7 +78,7 @@ class Settings:
         "", About("Models", "Model", "The model of new sessions, as PROVIDER/MODEL. Empty: each session names its own.")
     )
     tiers: Tiers = setting(
-        Tiers(), About("Models", "Tiers", "Which models do which work. Empty: the model of the session does all.")
+        ONE_FOR_ALL, About("Models", "Tiers", "Which models do which work. Empty: the model of the session does all.")
     )
     providers: tuple[Provider, ...] = setting(
         (), About("Models", "Servers", "Model servers you added. Keys stand in the keyring of the system.")

@@ -8,7 +8,8 @@ from typing import Any, get_args, get_type_hints
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFormLayout, QLineEdit, QWidget
 
-from core.settings.schema import About, Settings, Tiers
+from core.domain.tiers import Tiers
+from core.settings.schema import About, Settings
 from ui.theme import Look
 
 Told = Callable[[Any], None]

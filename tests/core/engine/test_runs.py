@@ -8,6 +8,7 @@ import pytest
 
 from core.domain.events import (
     Call,
+    CallAllowed,
     CallStarted,
     PersonSpoke,
     QuestionAnswered,
@@ -29,7 +30,7 @@ from core.domain.problems import Problem
 from core.domain.question import Answer
 from core.engine.doubt import Doubt
 from core.engine.drafts import Draft
-from core.models import catalogue
+from core.models.catalogue import Catalogue
 from core.models.model import Delta, Request
 from tests.core.engine.scenes import bounded, calling, opened, played
 
@@ -43,8 +44,8 @@ def test_a_run_is_its_journal(tmp_path: Path) -> None:
             session = await scene.run(played(calling("run", command="echo hi"), {"text": "Done: {{result}}"}))
             events = await scene.events(session)
             assert [type(event) for event in events] == [
-                SessionOpened, PersonSpoke, RunStarted, RequestSent, Replied, SandboxProven, CallStarted, ToolReturned,
-                RequestSent, Replied, RunEnded,
+                SessionOpened, PersonSpoke, RunStarted, RequestSent, Replied,
+                SandboxProven, CallAllowed, CallStarted, ToolReturned, RequestSent, Replied, RunEnded,
             ]  # fmt: skip
             assert isinstance(events[-2], Replied) and events[-2].text.head == "Done: hi\n"
             assert [entry.event for entry in scene.facts] == events
@@ -250,7 +251,7 @@ async def _crashed_in_a_call(home: Path) -> str:
         name = "crashed"
         journal = scene.services.runs._journal
         await journal.append(name, SessionOpened(name, str(scene.folder), "t"), PersonSpoke(Text("t")))
-        await journal.append(name, RunStarted("scripted", 60, Text(script)), RequestSent("scripted", 1))
+        await journal.append(name, RunStarted("scripted", 60, Text(script), mode="trust"), RequestSent("scripted", 1))
         await journal.append(name, Replied(calls=(Call("r1c1", "run", Text('{"command": "echo x >> effect"}')),)))
         await journal.append(name, CallStarted("r1c1", "run", "command", "echo x >> effect"))
         return name
@@ -298,7 +299,10 @@ def test_starts_at_once_are_one(tmp_path: Path) -> None:
             more = played({"text": "b", "delay_s": 0.2})
             runs = scene.services.runs
             tries = await asyncio.gather(
-                *(runs.start(session, f"{n}", RunStarted("scripted", 0, Text(more))) for n in range(3)),
+                *(
+                    runs.begin(session, (PersonSpoke(Text(f"{n}")), RunStarted("scripted", 0, Text(more))))
+                    for n in range(3)
+                ),
                 return_exceptions=True,
             )
             assert [isinstance(each, Problem) for each in tries] == [False, True, True]
@@ -340,8 +344,8 @@ def test_a_bug_ends_its_run_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     async def main() -> None:
         async with opened(tmp_path) as scene:
             other = await scene.start(played(calling("run", command="sleep 0.5"), {"text": "fine"}))
-            real = catalogue.model_for
-            monkeypatch.setattr("core.engine.runs.model_for", lambda n, s: Broken() if "broken" in s else real(n, s))
+            real = Catalogue.model
+            monkeypatch.setattr(Catalogue, "model", lambda c, n, s: Broken() if "broken" in s else real(c, n, s))
             session = await scene.start(played({"text": "broken"}))
             await scene.engine.wait(session)
             last = (await scene.events(session))[-1]
