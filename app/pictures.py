@@ -96,9 +96,9 @@ class _Stage:
 
     def _read_sent(self, session: str, seq: int) -> None:
         """In the app the engine reads this."""
-        with closing(Database(self.reader_path)) as database:
+        with closing(Database(self.reader_path)) as database, asyncio.Runner() as runner:
             past = Past(Journal(database, self.reader), self.reader)
-            self.window.pane.sent.show_items(session, seq, asyncio.run(past.context(session, seq)))
+            self.window.pane.sent.show_items(session, seq, runner.run(past.context(session, seq)))
 
     def close(self) -> None:
         self.window.view.stop_reading()

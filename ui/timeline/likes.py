@@ -9,6 +9,7 @@ from ui.timeline.looks import words
 from ui.timeline.pages import PAGE
 
 FEWEST: Final = 3
+MOST: Final = 20  # so that a screen of them stands for hundreds of rows, not for a hundred thousand
 NAMED: Final = 2
 KEPT: Final = 50
 
@@ -66,7 +67,7 @@ def _groups(steps: Sequence[Step]) -> list[Group]:
     found: list[Group] = []
     start = 0
     for at in range(1, len(steps) + 1):
-        if at < len(steps) and _alike(steps[at - 1], steps[at]):
+        if at < len(steps) and at - start < MOST and _alike(steps[at - 1], steps[at]):
             continue
         if at - start >= FEWEST and _quiet(steps[start]):
             found.append(Group(steps[start].row, steps[at - 1].row + 1))
