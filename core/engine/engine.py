@@ -16,6 +16,7 @@ from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.engine.choosing import choose_model
 from core.engine.consents import Consents
+from core.engine.conversation import start_of
 from core.engine.doubt import GOES_ON, Settle
 from core.engine.drafts import Draft, Drafts
 from core.engine.profiles import Profile, profiles
@@ -37,6 +38,7 @@ from core.store.rule_book import Book, RuleBook
 from core.store.search import Hit
 from core.store.weights import Weight, weights
 from core.tools.catalogue import specs
+from core.workspace.branch import branch
 from core.workspace.paths import workspace
 
 if TYPE_CHECKING:
@@ -130,6 +132,10 @@ class Engine:
         self.session(session)
         chosen = ModelChosen(model, effort, max_output, temperature)
         await choose_model(self._journal, self._runs.check, session, chosen)
+
+    async def begun(self, session: str) -> RunStarted:
+        """How the last run of a session was started, and with what was chosen since."""
+        return start_of(await self._runs.talk(self.session(session).id))
 
     async def models(self, *, fresh: bool = False) -> Overview:
         """Every server and its models, windows, prices; where keys are from, never a key."""
@@ -308,6 +314,10 @@ class Engine:
         if self._opened.database is None:
             raise Problem("The data folder cannot be written.", "It was opened to look at.", "")
         return await self._opened.database.do(compact, alone=True)
+
+    async def branch(self, folder: str) -> str:
+        """The git branch that is checked out there; empty where there is none."""
+        return await asyncio.to_thread(branch, Path(folder))
 
     def commands(self, folder: Path) -> dict[str, Slash]:
         """What can be typed as `/name` in this folder."""
