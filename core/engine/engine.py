@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +18,6 @@ from core.engine.choosing import choose_model
 from core.engine.consents import Consents
 from core.engine.doubt import GOES_ON, Settle
 from core.engine.drafts import Draft, Drafts
-from core.engine.history import History
-from core.engine.past import Past
 from core.engine.profiles import Profile, profiles
 from core.engine.providers import Overview, Providers
 from core.engine.runs import Runs
@@ -39,6 +39,8 @@ from core.tools.catalogue import specs
 from core.workspace.paths import workspace
 
 if TYPE_CHECKING:
+    from core.engine.history import History
+    from core.engine.past import Past
     from core.store.tables import Figures
 
 
@@ -70,17 +72,31 @@ class Engine:
         self.providers = providers
         self._book = book
         self._consents = Consents(journal, reader, book, runs.claimed)
-        self.history = History(journal, reader, runs.begin, runs.check, runs.still)
-        self.past = Past(journal, reader)
         self.shelf = Shelf(journal, reader, opened.database, self._end)
 
+    @cached_property
+    def history(self) -> "History":
+        """Forks, replays, put-backs and verdicts. Nobody looks back while a window opens."""
+        from core.engine.history import History
+
+        return History(self._journal, self._reader, self._runs.begin, self._runs.check, self._runs.still)
+
+    @cached_property
+    def past(self) -> "Past":
+        """What a person looks for in what was."""
+        from core.engine.past import Past
+
+        return Past(self._journal, self._reader)
+
     async def warm_up(self) -> None:
-        """Make what the first run would wait for: nobody waits for the first run while a window opens."""
+        """Make what a person's first wishes would wait for, now that the window is there."""
 
         def make() -> None:
             for kind in KINDS:
                 adapter(kind)
             specs()
+            for name in ("core.engine.history", "core.engine.past"):
+                import_module(name)
 
         await asyncio.to_thread(make)
 
