@@ -16,21 +16,19 @@ from core.domain.events import (
     RunEvent,
     RunInterrupted,
     RunPaused,
-    RunResumed,
     RunStarted,
     SessionOpened,
     Text,
-    ToolReturned,
 )
 from core.domain.ids import session_id
 from core.domain.problems import Problem, Trouble
 from core.domain.sessions import SessionRow
 from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
 from core.engine.answers import Answers
-from core.engine.choosing import talk_of
+from core.engine.choosing import doubted_of, talk_of
 from core.engine.conversation import start_of
 from core.engine.delegate import WITH_PARENT, Children
-from core.engine.doubt import GOES_ON, SKIPPED, Doubt, Settle
+from core.engine.doubt import GOES_ON, Doubt, Settle, settled
 from core.engine.drafts import Drafts
 from core.engine.grants import read_grants
 from core.engine.judging import judged
@@ -148,7 +146,7 @@ class Runs:
         return self._models.model(choose(self._tiers(), began.model, ()).model, self._whole(began.script))
 
     async def say(self, session: str, text: str, *, now: bool = False, attached: Sequence[Attachment] = ()) -> None:
-        """A message: heard after this round where a run is going, else the start of the next run.
+        """A message: heard after this round where a run is going. One that rests goes on with it, or the next begins.
 
         With `now` the reply in progress is cut for it.
         """
@@ -162,6 +160,12 @@ class Runs:
                 # The run ended meanwhile, without having heard it. One that was paused hears it when it goes on.
                 if not self.going(session) and self._row(session).status not in GOES_ON:
                     await self._begin(session, start_of(await talk_of(self._journal, session)))
+            elif self._row(session).status in GOES_ON:
+                # They wait where a person has to say more first, or where another session waits for this one.
+                if self.children.root(session) != session or await self.doubted(session):
+                    await self._journal.append(session, words)
+                else:
+                    await self._take_up(session, "", words)
             else:
                 await self._begin(session, words, start_of(await talk_of(self._journal, session)))
 
@@ -212,40 +216,31 @@ class Runs:
     async def resume(self, session: str, settle: Settle = "") -> None:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
         async with self._turn(session):
-            row = self._row(session)
-            self._refuse_going(row)
-            self._refuse_closing()
-            if row.status not in GOES_ON:
-                why = f"This run is {row.status}."
-                raise Problem("There is nothing to resume.", why, "Start another with a message.")
-            talk = await talk_of(self._journal, session)
-            own, doubted = talk.doubted(), await self.doubted(session)
-            if settle != "end":
-                self.check(start_of(talk))
-            if doubted and not settle:
-                raise Doubt(session, tuple(doubted.values()))
-            events: list[RunEvent] = []
-            if row.status in {"interrupted", "paused"} or doubted:
-                events.append(RunResumed(settle if doubted else ""))
-            if settle == "skip":
-                events += [ToolReturned(call, SKIPPED, failed=True) for call in own]
-            if settle == "end":
-                events.append(RunEnded("stopped", "ended by you"))
-            if settle != "end":
-                await self._go(session, row.folder, *events)
-                self._live[session].work.settle = settle
-            else:
-                await self._journal.append(session, *events)
-                await self._stop_children(session)
+            await self._take_up(session, settle)
+
+    async def _take_up(self, session: str, settle: Settle, *said: RunEvent) -> None:
+        row = self._row(session)
+        self._refuse_going(row)
+        self._refuse_closing()
+        if row.status not in GOES_ON:
+            raise Problem("There is nothing to resume.", f"This run is {row.status}.", "Start another with a message.")
+        talk = await talk_of(self._journal, session)
+        doubted = await self.doubted(session)
+        if settle != "end":
+            self.check(start_of(talk))
+        if doubted and not settle:
+            raise Doubt(session, tuple(doubted.values()))
+        events = [*said, *settled(row.status, settle, talk.doubted(), doubted)]
+        if settle != "end":
+            await self._go(session, row.folder, *events)
+            self._live[session].work.settle = settle
+        else:
+            await self._journal.append(session, *events)
+            await self._stop_children(session)
 
     async def doubted(self, session: str) -> dict[str, str]:
         """The calls that started and did not return, those of sub-agents too: id → what a person sees of them."""
-        talk = await talk_of(self._journal, session)
-        found = talk.doubted()
-        for child in filter(None, map(talk.children.get, talk.pending)):
-            if self._reader.session(child):
-                found |= {f"{child} {call}": what for call, what in (await self.doubted(child)).items()}
-        return found
+        return await doubted_of(self._journal, self._reader, session)
 
     async def wait(self, session: str) -> None:
         """Until the run has ended, or nothing of it is going."""
