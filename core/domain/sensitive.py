@@ -101,6 +101,8 @@ def _only_by_ending(path: str) -> bool:
 
 def is_hidden(path: str) -> bool:
     """Do commands never see the contents of this file?"""
+    if (path.startswith(".") or "/." in path) and _runs_through(plain_parts(path), SECRET_FOLDERS):
+        return not path.endswith(".pub")
     parts = plain_parts(path.rpartition("/")[2])
     return bool(parts) and bool(_HIDDEN.match(parts[-1])) and not _HARMLESS.match(parts[-1])
 

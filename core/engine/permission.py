@@ -88,6 +88,7 @@ async def _word(judged: _Judged, verdict: Verdict | None) -> ConsentGiven:
             heard.clear()
             await _speak(judged, await judged.now())
             if judged.name not in run.talk.rights.given:
+                run.looked.add(judged.name)
                 await heard.wait()
     finally:
         forget()

@@ -45,6 +45,7 @@ from core.store.told import Told
 from core.tools.place import Place
 
 STOPPED = "stopped by you"
+LOOK_S = 0.02
 LastWord = RunEnded | RunPaused | RunInterrupted
 
 
@@ -246,6 +247,13 @@ class Runs:
         """Until the run has ended, or nothing of it is going."""
         if live := self._live.get(session):
             await asyncio.wait({live.task})
+
+    async def looked(self, session: str) -> None:
+        """Until a run that was taken up has judged what waits by the mode and the rules of now."""
+        while (live := self._live.get(session)) and not live.task.done():
+            if all(each.request.id in live.work.looked for each in self._reader.consents() if each.session == session):
+                return
+            await asyncio.wait({live.task}, timeout=LOOK_S)
 
     def when_gone(self, session: str, call: Callable[[], None]) -> None:
         """Call once nothing of the session is going; at once when that is so."""
