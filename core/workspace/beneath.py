@@ -86,4 +86,4 @@ def place_of(descriptor: int) -> str:
 
         answer = fcntl.fcntl(descriptor, 50, b"\0" * 1024)  # F_GETPATH
         return os.fsdecode(answer.rstrip(b"\0"))
-    return os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115  a Path takes ten times as long, at every call
+    return os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115 - a Path takes ten times as long, at every call
