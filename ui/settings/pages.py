@@ -101,8 +101,9 @@ class DataPage(QWidget):
             "To put one back, quit and run: journeyman backup --restore NAME. The present data is kept aside."
         )
         column.addWidget(label(restore, look.fonts.second, "second", wrap=True))
-        column.addSpacing(8)
-        column.addWidget(label(_tr("What weighs most"), look.fonts.bold))
+        if state.weights:
+            column.addSpacing(8)
+            column.addWidget(label(_tr("What weighs most"), look.fonts.bold))
         for weight in state.weights:
             column.addWidget(self._row(weight))
 

@@ -68,6 +68,8 @@ class StartPanel(QFrame):
             names.insert(0, chosen)
         self.begin.set_models(names, chosen)
         self.begin.setVisible(bool(names))
+        # Where there is no model yet, the demo is what works at once.
+        self._demo.button.wear("" if names else "primary")
         heading = self.tr("What should the agent do?") if names else self.tr("Choose a model to work with")
         self._title.setText(heading if offers or names else self.tr("Watch an agent work"))
         here = next((offer for offer in offers if offer.here and offer.models), None)
