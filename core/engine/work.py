@@ -184,6 +184,12 @@ class Work:
         if self.reading:
             self.reading.reschedule(asyncio.get_running_loop().time())
 
+    def keep(self) -> None:
+        """The reply is whole: cut while it is written down, its calls would be heard of only after the next request."""
+        if self.reading:
+            self.reading.reschedule(None)
+            self.reading = None
+
     def turn_to_chosen(self) -> None:
         """Work with the model that the person chose meanwhile."""
         start = self.talk.start
