@@ -206,8 +206,7 @@ class Runs:
                     await live.work.place.close()
                     await self._journal.append(session, RunEnded("stopped", why))
                 return
-            row = self._row(session)
-            if row.status not in GOES_ON:
+            if (row := self._row(session)).status not in GOES_ON:
                 raise Problem("This run is not going.", f"It is {row.status}.", "")
             await self._journal.append(session, RunEnded("stopped", why))
         await self._stop_children(session)
