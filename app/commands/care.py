@@ -43,7 +43,7 @@ class Finding:
 
 async def doctor(context: Context) -> int:
     if context.typed.rule is not None:
-        return try_rule(context)
+        return await try_rule(context, context.typed.rule, context.folder)
     sandbox = await to_its_end(of_this_machine, context.home / PROOF)
     found = [
         *_look(context),
