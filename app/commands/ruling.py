@@ -13,10 +13,6 @@ from core.domain.consent import DEFAULT_MODE, Allowed, Asks, Denied, Mode, Verdi
 from core.domain.problems import Problem
 from core.domain.rules import Rule
 from core.engine.consent import Act, Facts, judge
-from core.tools.place import PROOF
-from core.workspace.launch import Permit
-from core.workspace.sandbox import of_this_machine
-from core.workspace.thread import to_its_end
 
 
 async def rules(context: Context) -> int:
@@ -53,18 +49,17 @@ async def try_rule(context: Context, command: str, folder: Path, mode: Mode = DE
     if not command.strip():
         raise Problem("There is no command to try.", "", "Give one: journeyman rules test 'git push'")
     where = _real(folder)
-    sandbox = await to_its_end(of_this_machine, context.home / PROOF)
-    facts = Facts("", "", where, _real(context.home), sandbox.level)
+    walls = await context.engine.walls()
+    facts = Facts("", "", where, _real(context.home), walls.level)
     call = Act("", "run", command, "runs", canonical({"command": command}), (command,))
     told = _told(judge(call, mode, context.rules.read().rules, (), facts))
-    off = sandbox.off(Permit())
     if context.typed.json:
-        where_and_how = {"command": command, "folder": where, "mode": mode, "sandbox": sandbox.level}
-        context.out.json(where_and_how | told | {"off": off.trouble.what if off else ""})
+        where_and_how = {"command": command, "folder": where, "mode": mode, "sandbox": walls.level}
+        context.out.json(where_and_how | told | {"off": walls.off.what if walls.off else ""})
         return DONE
     context.out.write(f"{told['verdict']}: {told['why']}" + (f" [{told['rule']}]" if told["rule"] else ""))
-    if off:
-        context.out.write(f"It would not run: {off.trouble.what} {off.trouble.do}")
+    if walls.off:
+        context.out.write(f"No command runs unasked here: {walls.off.what} {walls.off.do}")
     return DONE
 
 
