@@ -224,11 +224,16 @@ def _care(commands: "argparse._SubParsersAction[_Parser]") -> None:
     doctor = _add(commands, "doctor", "Check this computer and the data, and say what to do.")
     doctor.add_argument("--rule", metavar="COMMAND", help="say what would become of this command here, and which rule")
     _json(doctor)
-    rules = _add(commands, "rules", "List what you allowed and denied for good, or take it back.")
+    rules = _add(commands, "rules", "List what you allowed and denied for good, take it back, or try a command on it.")
     actions = rules.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser, required=True)
     _json(_add(actions, "list", "List the rules."))
     revoke = _add(actions, "revoke", "Take a rule back.")
     revoke.add_argument("rule", metavar="RULE", help="its id, as `rules list` shows it")
+    test = _add(actions, "test", "Say what would become of a command, and why. Nothing is run.")
+    test.add_argument("command_line", metavar="COMMAND", help="the whole command, in quotes: 'git push'")
+    test.add_argument("-C", dest="folder", metavar="DIR", default=".", help="as if run in this folder (else this one)")
+    test.add_argument("--mode", choices=MODES, default=DEFAULT_MODE, help=f"as if in this mode (else {DEFAULT_MODE})")
+    _json(test)
     backup = _add(commands, "backup", "Make a checked backup of the data now, or put one back.")
     backup.add_argument(
         "--restore", nargs="?", const="", metavar="NAME", help="put back this backup, or the newest good one"

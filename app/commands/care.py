@@ -39,7 +39,7 @@ class Finding:
 
 async def doctor(context: Context) -> int:
     if context.typed.rule is not None:
-        return try_rule(context)
+        return await try_rule(context, context.typed.rule, context.folder)
     found = [
         *_look(context),
         walls_of(await context.engine.walls()),

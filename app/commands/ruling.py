@@ -1,21 +1,25 @@
-"""`rules`, and what `doctor --rule` says: which rule would speak of a command."""
+"""`rules`, and what `rules test` and `doctor --rule` say: what would become of a command, and why."""
 
 import dataclasses
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from app.commands.context import Context
 from app.commands.exits import DONE, FAILED
 from app.output import moment
 from core.domain.clock import SECOND
-from core.domain.consent import DEFAULT_MODE, Allowed, Asks, Denied, canonical
+from core.domain.consent import DEFAULT_MODE, Allowed, Asks, Denied, Mode, Verdict, canonical
 from core.domain.problems import Problem
 from core.domain.rules import Rule
 from core.engine.consent import Act, Facts, judge
 
 
 async def rules(context: Context) -> int:
-    """List the rules, or revoke one."""
+    """List the rules, revoke one, or try a command on them."""
+    if context.typed.action == "test":
+        typed = context.typed
+        return await try_rule(context, typed.command_line, context.folder / typed.folder, typed.mode)
     if context.typed.action == "revoke":
         said = await context.rules.revoke(context.typed.rule)
         context.out.write(f"Revoked: {said}")
@@ -40,24 +44,36 @@ def _line(rule: Rule) -> str:
     return f"{rule.id}  {rule.words}  ({where}; {source}, {when})"
 
 
-def try_rule(context: Context) -> int:
-    """Say what would become of a command typed in this folder, and why."""
-    command: str = context.typed.rule
+async def try_rule(context: Context, command: str, folder: Path, mode: Mode = DEFAULT_MODE) -> int:
+    """Say what would become of a command that a new session runs in the folder, and why. Nothing is run."""
     if not command.strip():
-        raise Problem("There is no command to try.", "", "Give one: journeyman doctor --rule 'git push'")
-    folder = str(context.folder.resolve())
-    found = context.rules.read()
-    facts = Facts("", "", folder, str(context.home.resolve()), "verified")
+        raise Problem("There is no command to try.", "", "Give one: journeyman rules test 'git push'")
+    where = _real(folder)
+    walls = await context.engine.walls()
+    facts = Facts("", "", where, _real(context.home), walls.level)
     call = Act("", "run", command, "runs", canonical({"command": command}), (command,))
-    match judge(call, DEFAULT_MODE, found.rules, (), facts):
-        case Allowed(cause=cause, rule=rule):
-            told: dict[str, Any] = {"verdict": "allowed", "why": cause, "rule": rule}
-        case Denied(reason=reason, rule=rule):
-            told = {"verdict": "denied", "why": reason, "rule": rule}
-        case Asks(request=request):
-            told = {"verdict": "asks", "why": request.why, "rule": request.rule, "patterns": list(request.patterns)}
+    told = _told(judge(call, mode, context.rules.read().rules, (), facts))
     if context.typed.json:
-        context.out.json({"command": command, "folder": folder, **told})
-    else:
-        context.out.write(f"{told['verdict']}: {told['why']}" + (f" [{told['rule']}]" if told["rule"] else ""))
+        where_and_how = {"command": command, "folder": where, "mode": mode, "sandbox": walls.level}
+        context.out.json(where_and_how | told | {"off": walls.off.what if walls.off else ""})
+        return DONE
+    context.out.write(f"{told['verdict']}: {told['why']}" + (f" [{told['rule']}]" if told["rule"] else ""))
+    if walls.off:
+        context.out.write(f"No command runs unasked here: {walls.off.what} {walls.off.do}")
     return DONE
+
+
+def _told(verdict: Verdict) -> dict[str, Any]:
+    match verdict:
+        case Allowed(cause=cause, rule=rule):
+            return {"verdict": "allowed", "why": cause, "rule": rule}
+        case Denied(reason=reason, rule=rule):
+            return {"verdict": "denied", "why": reason, "rule": rule}
+        case Asks(request=request):
+            return {"verdict": "asks", "why": request.why, "rule": request.rule, "patterns": list(request.patterns)}
+
+
+def _real(folder: Path) -> str:
+    if not folder.is_dir():
+        raise Problem(f"There is no folder {folder}.", "", "Name one that exists.")
+    return str(folder.resolve())

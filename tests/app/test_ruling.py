@@ -10,6 +10,8 @@ from app.main import main
 from core.domain.rules import made_rule
 from core.store.opening import open_data
 from core.store.rule_book import RuleBook
+from core.tools.place import PROOF
+from core.workspace.sandbox import of_this_machine
 
 
 async def _add(book: RuleBook, folder: str) -> None:
@@ -58,3 +60,27 @@ def test_rules_are_listed_tried_and_revoked(
     assert "There is no rule" in capsys.readouterr().err
     typed(home, "doctor", "--rule", "git log --oneline")
     assert capsys.readouterr().out.startswith("asks: ")
+
+
+def test_a_command_is_tried_in_a_folder_and_a_mode_with_the_walls_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, folder = tmp_path / "home", tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def tried(*words: str) -> dict[str, str]:
+        assert typed(home, "rules", "test", "--json", *words) == DONE
+        return dict(json.loads(capsys.readouterr().out))
+
+    level = of_this_machine(home / PROOF).level
+    planned = tried("touch made", "-C", "work", "--mode", "plan")
+    assert (planned["folder"], planned["mode"], planned["sandbox"]) == (str(folder.resolve()), "plan", level)
+    assert planned["verdict"] == "denied"
+    assert tried("touch made", "-C", "work")["verdict"] == "asks"
+    trusting = tried("echo 1 > made", "-C", "work", "--mode", "trust")
+    assert trusting["verdict"] == ("allowed" if level == "verified" else "asks")
+    assert list(folder.iterdir()) == []
+
+    assert typed(home, "rules", "test", "ls", "-C", "nowhere") == FAILED
+    assert "There is no folder" in capsys.readouterr().err
