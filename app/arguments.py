@@ -5,6 +5,9 @@ from typing import NoReturn
 
 from app import __version__
 
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+WIRES = ("chat", "responses", "anthropic", "ollama")
+
 
 class UsageError(Exception):
     """What was typed is not a command."""
@@ -23,6 +26,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--home", metavar="DIR", help="the data folder (else JOURNEYMAN_HOME, else the system's place)")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     _run(commands)
+    _models(commands)
     _answering(commands)
     _looking(commands)
     _history(commands)
@@ -45,9 +49,18 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> None:
     run.add_argument("--script", metavar="FILE", help="play this script instead of a model")
     run.add_argument("--text-calls", action="store_true", help="for models without tool calls: they write them")
     run.add_argument("--agent", metavar="A", default="", help="as this agent, a file A.toml in the folder `agents`")
+    run.add_argument(
+        "--model", metavar="P/M", default="", help="this model, as PROVIDER/MODEL (else the one that is set)"
+    )
+    run.add_argument("--effort", choices=EFFORTS, default="", help="how long the model may think")
+    run.add_argument("--max-output", type=_count, default=0, metavar="N", help="tokens of one reply")
+    run.add_argument("--temperature", type=_amount, metavar="X", help="how freely the model chooses its words")
+    run.add_argument("--max-cost", type=_amount, metavar="X", help="US dollars; 0 means no limit (else as set)")
     demo = _add(commands, "demo", "Play the built-in demo in a sample folder. No network, no key.")
     for command in (run, demo):
-        command.add_argument("--max-rounds", type=_count, default=60, metavar="N", help="0 means no limit (else 60)")
+        command.add_argument(
+            "--max-rounds", type=_count, metavar="N", help="0 means no limit (else as set, at first 60)"
+        )
         command.add_argument("--answer", action="append", default=[], metavar="TEXT", help="answers, in order")
         command.add_argument("--no-questions", action="store_true", help="every question is declined")
         _how_to_ask(command)
@@ -62,6 +75,37 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> None:
     resume.add_argument("--answer", action="append", default=[], metavar="TEXT", help="answers, in order")
     resume.add_argument("--no-questions", action="store_true", help="every question is declined")
     _json(resume)
+
+
+def _models(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    models = _add(commands, "models", "List the model servers and their models, or change them.")
+    _json(models)
+    actions = models.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser)
+    add = _add(actions, "add", "Add a model server, or change the one of this name.")
+    add.add_argument("name", metavar="NAME", help="what stands before the slash of its models")
+    add.add_argument("url", metavar="URL", help="such as http://127.0.0.1:8080/v1")
+    add.add_argument("--wire", choices=WIRES, default="chat", help="the format it speaks (else chat)")
+    add.add_argument("--plain", action="store_true", help="allow http past this machine: others on the way can read")
+    add.add_argument("--variable", metavar="NAME", default="", help="the environment variable that holds its key")
+    remove = _add(actions, "remove", "Take away a server that you added, and its key.")
+    remove.add_argument("name", metavar="NAME")
+    test = _add(actions, "test", "Send a model two tiny requests: does it answer, stream, call tools?")
+    test.add_argument("model", metavar="P/M")
+    _json(test)
+    key = _add(actions, "key", "Give the key of a server: asked for here, or one line of the standard input.")
+    key.add_argument("name", metavar="NAME")
+    how = key.add_mutually_exclusive_group()
+    how.add_argument("--forget", action="store_true", help="forget it")
+    how.add_argument("--session", action="store_true", help="keep it only until Journeyman ends")
+    key.add_argument("--given", default="", help=argparse.SUPPRESS)  # said by our own process, never typed
+    use = _add(actions, "use", "Set the model of new sessions.")
+    use.add_argument("model", metavar="P/M")
+    proxy = _add(actions, "proxy", "Send requests through a proxy, but not those to this machine.")
+    proxy.add_argument("url", metavar="URL", help="its address, or `none`")
+    session = _add(actions, "choose", "Let another model go on with a session.")
+    session.add_argument("session", metavar="SESSION")
+    session.add_argument("model", metavar="P/M")
+    session.add_argument("--effort", choices=EFFORTS, default="", help="how long the model may think")
 
 
 def _how_to_ask(command: argparse.ArgumentParser) -> None:
@@ -182,6 +226,16 @@ def _speed(text: str) -> float:
     if not 0 < speed < 1e6:
         raise argparse.ArgumentTypeError("expected a number above 0")
     return speed
+
+
+def _amount(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = -1.0
+    if not 0 <= amount < 1e6:
+        raise argparse.ArgumentTypeError("expected a number, 0 or more")
+    return amount
 
 
 def _count(text: str) -> int:

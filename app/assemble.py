@@ -1,5 +1,6 @@
 """Build every service once, bottom up; close them in reverse."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,8 +10,11 @@ from core.domain.problems import Trouble
 from core.engine.drafts import Draft, Drafts
 from core.engine.engine import Engine
 from core.engine.prompt import briefed
+from core.engine.providers import Providers
 from core.engine.runs import Runs
+from core.models.catalogue import Catalogue
 from core.settings.file import SettingsFile
+from core.settings.secrets import Secrets
 from core.store.journal import Journal
 from core.store.opening import Opened, open_data
 from core.store.reader import Reader
@@ -49,6 +53,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
     reader = Reader(opened.path, frozen=opened.frozen)
     journal = Journal(opened.database, reader)
     drafts = Drafts()
+    catalogue = Catalogue(lambda: settings.now, Secrets(os.environ), os.environ)
 
     def place(work: Path, session: str) -> Place:
         def hear(call: str, printed: bytes) -> None:
@@ -56,9 +61,20 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
 
         return open_place(work, folder, hear)
 
-    runs = Runs(journal, reader, drafts, report, partial(briefed, home=folder), place)
+    runs = Runs(
+        journal,
+        reader,
+        drafts,
+        report,
+        catalogue,
+        partial(briefed, home=folder),
+        place,
+        tiers=lambda: settings.now.tiers,
+        compact_at=lambda: settings.now.compact_at,
+    )
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
-    engine = Engine(opened, journal, reader, runs, drafts, settings, book)
+    providers = Providers(catalogue, settings, os.environ)
+    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers)
     if opened.database:
         await runs.recover()
     return Services(engine, runs, opened, reader, book)

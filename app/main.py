@@ -39,6 +39,8 @@ def main(typed: list[str] | None = None) -> int:
             from app.commands.replay import replay  # it waits for this terminal's keys, so no owner can do it
 
             return replay(folder, read, out)
+        if read.command == "models" and read.action == "key" and not read.forget:
+            words = [*words, f"--given={_key(read.name)}"]  # from here it goes no way that others can read
         return command(words, folder, out)
     except Problem as problem:
         out.trouble(problem.trouble)
@@ -65,6 +67,13 @@ def command(words: list[str], home: Path, out: Output) -> int:
             return runner.run(_alone(words, home, folder, out))
         finally:
             lock.release()
+
+
+def _key(name: str) -> str:
+    """A key as the person types it, unseen, or as another program says it."""
+    import getpass
+
+    return (getpass.getpass(f"The key of {name}: ") if sys.stdin.isatty() else sys.stdin.readline()).strip()
 
 
 def _restore(folder: Path, name: str, out: Output) -> int:

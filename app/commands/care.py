@@ -19,6 +19,7 @@ from core.store.backup import backups_of, newest_good, verify
 from core.store.backup import restore as put_back
 
 if TYPE_CHECKING:
+    from core.engine.providers import Overview
     from core.store.tables import Figures
 
 ROOM = 256 << 20
@@ -32,12 +33,17 @@ class Finding:
     ok: bool
     what: str
     do: str = ""
+    note: str = ""  # what could be better although it is well
 
 
 async def doctor(context: Context) -> int:
     if context.typed.rule is not None:
         return try_rule(context)
-    found = [*_look(context), _data(context.home, await context.engine.figures())]
+    found = [
+        *_look(context),
+        *_models(await context.engine.models()),
+        _data(context.home, await context.engine.figures()),
+    ]
     for each in found:
         if context.typed.json:
             context.out.json(asdict(each))
@@ -45,6 +51,8 @@ async def doctor(context: Context) -> int:
             context.out.write(f"{'ok ' if each.ok else 'bad'}  {each.name}: {each.what}")
             if each.do and not each.ok:
                 context.out.write(f"     do: {each.do}")
+            if each.note:
+                context.out.write(f"     note: {each.note}")
     return DONE if all(each.ok for each in found) else FAILED
 
 
@@ -59,6 +67,29 @@ def _look(context: Context) -> Iterator[Finding]:
         yield Finding(
             "Rules", False, f"{book.trouble.what} {book.trouble.why}", "Revoke it: journeyman rules revoke ID."
         )
+
+
+def _models(found: "Overview") -> Iterator[Finding]:
+    """Whether a run could begin, and where keys can be kept."""
+    there = [row for row in found.providers if row.models]
+    number = sum(len(row.models) for row in there)
+    what = f"{number:,} at {', '.join(row.name for row in there)}" if there else "no server is set up"
+    do = "Start a model server on this machine, or give a key: journeyman models key NAME."
+    unset = "" if found.model else "New sessions have no model: journeyman models use PROVIDER/MODEL."
+    yield Finding("Models", True, what, note=unset if there else do)
+    for row in found.providers:
+        if row.trouble:
+            yield Finding(f"Models of {row.name}", False, f"{row.trouble.what} {row.trouble.why}", row.trouble.do)
+    trouble = found.keyring_trouble
+    yield Finding(
+        "Keyring",
+        True,
+        found.keyring or f"none to trust. {trouble.what if trouble else ''}",
+        note=trouble.do if trouble else "",
+    )
+    if found.proxy_offered:
+        note = f"To use it: journeyman models proxy {found.proxy_offered}"
+        yield Finding("Proxy", True, "one stands in the environment and is not used", note=note)
 
 
 def _data(home: Path, found: "Figures") -> Finding:

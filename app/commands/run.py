@@ -1,6 +1,7 @@
 """`run`, `demo` and `resume`: begin or go on, and follow to the end."""
 
 import shutil
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -11,23 +12,40 @@ from core.domain.events import RunStarted, Text
 from core.domain.problems import Problem
 from core.models.catalogue import SCRIPTED
 
+DEMO_ROUNDS = 60
 DEMO_TASK = "Write the letter to the landlord about the mould. My notes are in this folder."
 
 
 async def run(context: Context) -> int:
-    typed = context.typed
-    if not typed.script:
+    typed, settings = context.typed, context.engine.settings.now
+    script = read_file(context, typed.script) if typed.script else ""
+    model = SCRIPTED if typed.script else typed.model or settings.model
+    if not model:
         raise Problem(
             "No model is set up.",
-            "This version plays scripts.",
-            "Give it one with --script FILE, or try `journeyman demo`.",
+            "Neither --model nor the settings name one.",
+            "See what there is with `journeyman models`, then name one with --model PROVIDER/MODEL; "
+            "or try `journeyman demo`.",
         )
-    script = read_file(context, typed.script)
-    return await _begin(context, typed.task, context.folder / typed.folder, script)
+    began = RunStarted(
+        model,
+        settings.max_rounds if typed.max_rounds is None else typed.max_rounds,
+        Text(script),
+        settings.max_minutes,
+        settings.max_tokens,
+        settings.max_cost if typed.max_cost is None else typed.max_cost,
+        agent=typed.agent,
+        effort=typed.effort,
+        max_output=typed.max_output,
+        temperature=typed.temperature,
+    )
+    return await _begin(context, typed.task, context.folder / typed.folder, began)
 
 
 async def demo(context: Context) -> int:
-    return await _begin(context, DEMO_TASK, sample_folder(context.home), demo_script())
+    rounds = DEMO_ROUNDS if context.typed.max_rounds is None else context.typed.max_rounds
+    began = RunStarted(SCRIPTED, rounds, Text(demo_script()))
+    return await _begin(context, DEMO_TASK, sample_folder(context.home), began)
 
 
 async def resume(context: Context) -> int:
@@ -44,16 +62,13 @@ async def resume(context: Context) -> int:
         follower.close()
 
 
-async def _begin(context: Context, task: str, folder: Path, script: str) -> int:
+async def _begin(context: Context, task: str, folder: Path, began: RunStarted) -> int:
     follower = Follower(context)
     try:
         typed = context.typed
-        began = RunStarted(
-            SCRIPTED,
-            typed.max_rounds,
-            Text(script),
-            agent=getattr(typed, "agent", ""),  # the demo has no choice of one
-            in_words=getattr(typed, "text_calls", False),
+        began = replace(
+            began,
+            in_words=getattr(typed, "text_calls", False),  # the demo has no choice of it
             autonomy=typed.autonomy,
             unanswered=typed.unanswered if typed.answer_minutes > 0 else "wait",
             answer_minutes=typed.answer_minutes,

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 
-from app.commands import answering, care, history, looking, past, ruling, run
+from app.commands import answering, care, history, looking, models, past, ruling, run
 from app.commands.context import Context
 
 COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
@@ -11,6 +11,7 @@ COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
         "run": run.run,
         "demo": run.demo,
         "resume": run.resume,
+        "models": models.models,
         "answer": answering.answer,
         "questions": answering.questions,
         "stop": answering.stop,

@@ -34,8 +34,10 @@ def check_proxy(proxy: str) -> None:
 
 
 def origin_of(address: str) -> str:
-    """Scheme, host and port: what a key belongs to, and the only place it is sent to."""
-    parts = urlsplit(address)
+    """Scheme, host and port: what a key belongs to, and the only place it is sent to; empty where it is none."""
+    parts = _parts(address)
+    if parts is None:
+        return ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
     return f"{parts.scheme}://{(parts.hostname or '').lower()}:{port}"
 

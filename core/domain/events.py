@@ -97,6 +97,7 @@ class RunStarted:
     last reply must have. `in_words`: the model writes its calls as text.
     `boundary` surrounds words that are data: nobody could have known it.
     `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
+    `effort`, `max_output` and `temperature` are asked of the model where they are set.
     `autonomy` says how often the agent may ask, `unanswered` what happens when nobody answers for `answer_minutes`.
     """
 
@@ -120,6 +121,19 @@ class RunStarted:
     unanswered: Unanswered = "wait"
     answer_minutes: float = 0.0
     in_words: bool = False
+    effort: str = ""
+    max_output: int = 0
+    temperature: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChosen:
+    """From the next request on this model is asked, and so much of it."""
+
+    model: str
+    effort: str = ""
+    max_output: int = 0
+    temperature: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +186,10 @@ class ContextCompacted:
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """`stop` is why the model ended, empty when it was done. `carry` is what its server wants back unread."""
+    """`stop` is why the model ended, empty when it was done. `carry` is what its server wants back unread.
+
+    `note` is what a person should know of how it was read, `cost` what it cost in US dollars; None is unknown.
+    """
 
     text: Text = Text()
     reasoning: Text = Text()
@@ -180,6 +197,8 @@ class Replied:
     usage: Usage = Usage()
     stop: str = ""
     carry: Text = Text()
+    note: str = ""
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -477,6 +496,7 @@ RunEvent = (
     SessionOpened
     | SessionForked
     | RunStarted
+    | ModelChosen
     | PersonSpoke
     | RequestSent
     | ContextCompacted

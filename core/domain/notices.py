@@ -1,7 +1,7 @@
 """The words of rows that are no act of the agent: limits, modes, walls, what the folder said of itself."""
 
 from core.domain.consent import MODE_WORDS
-from core.domain.events import Guide, LimitMet, LimitRaised, ModeSet, Nudged, SandboxProven
+from core.domain.events import Guide, LimitMet, LimitRaised, ModelChosen, ModeSet, Nudged, SandboxProven
 
 
 def of_guide(guide: Guide) -> str:
@@ -11,7 +11,7 @@ def of_guide(guide: Guide) -> str:
     return guide.name if guide.told >= guide.size else f"{guide.name}: the first {guide.told:,} of {guide.size:,} signs"
 
 
-def notice(event: LimitMet | LimitRaised | Nudged | ModeSet | SandboxProven) -> str:
+def notice(event: LimitMet | LimitRaised | Nudged | ModeSet | ModelChosen | SandboxProven) -> str:
     """What Journeyman noted of the run itself."""
     match event:
         case LimitMet(limit=limit, used=used, allowed=allowed):
@@ -26,5 +26,7 @@ def notice(event: LimitMet | LimitRaised | Nudged | ModeSet | SandboxProven) -> 
             return "this machine offers no sandbox: a command runs only when you allow it"
         case SandboxProven(sandbox=name):
             return f"commands are confined by {name} only: protected files of the folder are open to them"
+        case ModelChosen(model=model, effort=effort):
+            return f"the model is {model}" + (f", effort {effort}" if effort else "")
         case ModeSet(mode=mode):
             return f"Mode: {MODE_WORDS[mode]}"

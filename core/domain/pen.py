@@ -111,7 +111,14 @@ class Pen:
             self._put(step._replace(status=status, last=self.entry.seq))
 
     def close(
-        self, key: str, status: str, *, object: str = "", marks: Mapping[str, int] | None = None, tokens: int = 0
+        self,
+        key: str,
+        status: str,
+        *,
+        object: str = "",
+        marks: Mapping[str, int] | None = None,
+        tokens: int = 0,
+        cost: float = 0.0,
     ) -> bool:
         """The last word on an open row; False where there is none."""
         step = self.outline.open.get(key)
@@ -124,22 +131,24 @@ class Pen:
                 ended=max(self.entry.at, step.began),
                 marks={**step.marks, **(marks or {})},
                 tokens=step.tokens + tokens,
+                cost=step.cost + cost,
                 last=self.entry.seq,
             )
         )
         return True
 
-    def mark(self, key: str, *, tokens: int = 0, **amounts: int) -> None:
+    def mark(self, key: str, *, tokens: int = 0, cost: float = 0.0, **amounts: int) -> None:
         """Add to the figures of an open row."""
         if step := self.outline.open.get(key):
             marks = dict(step.marks)
             for name, amount in amounts.items():
                 marks[name] = marks.get(name, 0) + amount
-            self._put(step._replace(marks=marks, tokens=step.tokens + tokens, last=self.entry.seq))
+            tokens, cost = step.tokens + tokens, step.cost + cost
+            self._put(step._replace(marks=marks, tokens=tokens, cost=cost, last=self.entry.seq))
 
-    def count(self, *, tokens: int = 0, **amounts: int) -> None:
+    def count(self, *, tokens: int = 0, cost: float = 0.0, **amounts: int) -> None:
         """Add to the totals of the run, in its header row."""
-        self.mark("run", tokens=tokens, **amounts)
+        self.mark("run", tokens=tokens, cost=cost, **amounts)
 
     def _put(self, step: Step) -> None:
         self._changed[step.row] = step

@@ -8,6 +8,7 @@ from core.domain.events import (
     ContextCompacted,
     DelegateEnded,
     Entry,
+    ModelChosen,
     ModeSet,
     QuestionAnswered,
     QuestionAsked,
@@ -106,8 +107,12 @@ def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
             return {"rounds": number}
         case DelegateEnded(tokens=tokens, cost=cost):
             return {"tokens": row.tokens + tokens, "cost": row.cost + cost}
-        case Replied(usage=usage) | ContextCompacted(usage=usage):
+        case Replied(usage=usage, cost=cost):
+            return {"tokens": row.tokens + usage.input + usage.output, "cost": row.cost + (cost or 0.0)}
+        case ContextCompacted(usage=usage):
             return {"tokens": row.tokens + usage.input + usage.output}
+        case ModelChosen(model=model):
+            return {"model": model}
         case QuestionAsked() | ConsentAsked():
             return {"status": "waiting", "waiting": row.waiting + 1}
         case QuestionAnswered() | ConsentGiven():

@@ -23,6 +23,7 @@ from core.domain.events import (
     FilesRewound,
     LimitMet,
     LimitRaised,
+    ModelChosen,
     ModeSet,
     Nudged,
     PersonSpoke,
@@ -142,7 +143,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             pass  # said by the list, or by the row of their call
         case SandboxProven(level="verified", open=()):
             pass  # as it should be
-        case LimitMet() | LimitRaised() | Nudged() | ModeSet() | SandboxProven():
+        case LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | SandboxProven():
             changed.add("notice", "done", object=line(notice(entry.event)))
         case RunPaused(why=why):
             changed.close("request", "stopped")
@@ -183,9 +184,9 @@ def _delegate(event: Delegated | DelegateEnded, changed: "_Pen") -> None:
     match event:
         case Delegated(call_id=call):
             changed.mark(call, children=1)
-        case DelegateEnded(call_id=call, rounds=rounds, tokens=tokens):
-            changed.mark(call, tokens=tokens, rounds=rounds)
-            changed.count(tokens=tokens)
+        case DelegateEnded(call_id=call, rounds=rounds, tokens=tokens, cost=cost):
+            changed.mark(call, tokens=tokens, cost=cost, rounds=rounds)
+            changed.count(tokens=tokens, cost=cost)
 
 
 def _look_back(event: SessionForked | FilesRewound | VerdictGiven, changed: "_Pen") -> None:
@@ -220,10 +221,13 @@ def _reply(event: Replied, changed: "_Pen") -> None:
     spent = event.usage.input + event.usage.output
     marks = {"tokens": event.usage.output} if event.usage.output else {}
     said = line(event.reasoning) or line(", ".join(call.tool for call in event.calls)) or "the answer"
-    changed.close("request", "done", object=said, marks=marks, tokens=spent)
+    cost, priced = event.cost or 0.0, {} if event.cost is None else {"priced": 1}
+    changed.close("request", "done", object=said, marks=marks, tokens=spent, cost=cost)
+    if event.note:
+        changed.add("notice", "done", object=line(event.note))
     if event.text.head:
         changed.add("reply", "done", object=line(event.text))
-    changed.count(thoughts=1, tokens=spent)
+    changed.count(thoughts=1, tokens=spent, cost=cost, **priced)
 
 
 def _compact(event: ContextCompacted, changed: "_Pen") -> None:

@@ -16,6 +16,7 @@ from core.domain.events import (
     FilesRewound,
     LimitMet,
     LimitRaised,
+    ModelChosen,
     Nudged,
     PersonSpoke,
     QuestionAnswered,
@@ -113,7 +114,7 @@ class Conversation:
         self._count(entry)
         self.run = entry.run
         match entry.event:
-            case RunStarted():
+            case RunStarted() | ModelChosen():
                 self._begin(entry.event)
             case PersonSpoke() | Nudged() | FilesRewound():
                 self._wait(entry.event)
@@ -212,7 +213,10 @@ class Conversation:
         if done.why == TOO_LONG:
             self.ceiling = done.before
 
-    def _begin(self, start: RunStarted) -> None:
+    def _begin(self, start: RunStarted | ModelChosen) -> None:
+        if isinstance(start, ModelChosen):
+            self.start = chosen_for(self.start, start) if self.start else None
+            return
         self.start = start
         self.task = tuple(message.seq for message in self.waiting) or self.task
         self.stumbled = False
@@ -238,6 +242,7 @@ class Conversation:
         self.at = entry.at
         if isinstance(event, Replied):
             self.spent["rounds"] = self.spent.get("rounds", 0.0) + 1
+            self.spent["cost"] = self.spent.get("cost", 0.0) + (event.cost or 0.0)
         if isinstance(event, Replied | ContextCompacted):
             self.spent["tokens"] = self.spent.get("tokens", 0.0) + event.usage.input + event.usage.output
 
@@ -256,6 +261,17 @@ class Conversation:
             self.messages.append(said)
             self.stumbled = self.stumbled or failed
         self.started.pop(call, None)
+
+
+def chosen_for(start: RunStarted, chosen: ModelChosen) -> RunStarted:
+    """How the run goes on, and the next one begins."""
+    return replace(
+        start,
+        model=chosen.model,
+        effort=chosen.effort,
+        max_output=chosen.max_output,
+        temperature=chosen.temperature,
+    )
 
 
 def put_back_note(files: tuple[Rewound, ...]) -> str:

@@ -6,21 +6,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.domain.consent import Mode, OpenConsent, Scope
-from core.domain.events import KINDS, Attachment, Entry, RunStarted, SessionOpened, Text
+from core.domain.events import KINDS, Attachment, Entry, ModelChosen, RunStarted, SessionOpened, Text
 from core.domain.filing import title_of
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
+from core.engine.choosing import choose_model
 from core.engine.consents import Consents
 from core.engine.doubt import GOES_ON, Settle
 from core.engine.drafts import Draft, Drafts
 from core.engine.history import History
 from core.engine.past import Past
 from core.engine.profiles import Profile, profiles
+from core.engine.providers import Overview, Providers
 from core.engine.runs import Runs
 from core.engine.shelf import Shelf
 from core.engine.slash import Slash, commands, expanded
+from core.models.trial import Trial
 from core.settings.file import SettingsFile
 from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact, names
 from core.store.blobs import blob_hash
@@ -43,6 +46,7 @@ class Engine:
 
     Attributes:
         settings: `settings.now` is what a person set, `settings.change(name=value)` sets it.
+        providers: the model servers; `add`, `remove`, `give_key`, `forget_key`.
     """
 
     def __init__(
@@ -54,6 +58,7 @@ class Engine:
         drafts: Drafts,
         settings: SettingsFile,
         book: RuleBook,
+        providers: Providers,
     ) -> None:
         self._opened = opened
         self._journal = journal
@@ -61,6 +66,7 @@ class Engine:
         self._runs = runs
         self._drafts = drafts
         self.settings = settings
+        self.providers = providers
         self._book = book
         self._consents = Consents(journal, reader, book, runs.claimed)
         self.history = History(journal, reader, runs.begin, runs.check, runs.still)
@@ -96,6 +102,22 @@ class Engine:
         if text.startswith("/"):
             text = await asyncio.to_thread(expanded, text, self._opened.path.parent, Path(self.session(session).folder))
         await self._runs.say(session, text, now=now, attached=attached)
+
+    async def choose_model(
+        self, session: str, model: str, *, effort: str = "", max_output: int = 0, temperature: float | None = None
+    ) -> None:
+        """Which model works from the next request on, and what is asked of it."""
+        self.session(session)
+        chosen = ModelChosen(model, effort, max_output, temperature)
+        await choose_model(self._journal, self._runs.check, session, chosen)
+
+    async def models(self, *, fresh: bool = False) -> Overview:
+        """Every server and its models, windows, prices; where keys are from, never a key."""
+        return await self.providers.overview(fresh=fresh)
+
+    async def test_model(self, name: str) -> Trial:
+        """Two real, tiny requests: does it answer, how soon, piece by piece, and does it take tool calls?"""
+        return await self.providers.test(name)
 
     async def pause(self, session: str) -> None:
         await self._runs.pause(session)

@@ -1,6 +1,7 @@
 """Work one run to its end. All that is known is in the journal, so going on after a crash is the same as starting."""
 
 import asyncio
+from contextlib import aclosing
 
 from core.domain.events import (
     Call,
@@ -24,7 +25,7 @@ from core.engine.guards import check_limits, check_repeats
 from core.engine.recall import recall
 from core.engine.room import choice_of, look_for_room, next_of, sent, shrink
 from core.engine.work import Work
-from core.models.model import Asked, Fault, Model
+from core.models.model import Asked, Delta, Fault, Model
 from core.models.retry import wait_s
 from core.tools.catalogue import ASK, TOOLS, read_arguments
 from core.tools.delegate import NAME as DELEGATE
@@ -68,6 +69,7 @@ async def give_results(run: Work) -> None:
 
 async def next_reply(run: Work) -> None:
     """One request, asked again while that may help: later, with less, or of another model."""
+    run.turn_to_chosen()
     choice, attempt = choice_of(run), 1
     await look_for_room(run, choice)
     while True:
@@ -103,15 +105,16 @@ async def stream(run: Work, model: Model) -> None:
     text: list[str] = []
     reasoning: list[str] = []
     calls: list[Asked] = []
-    usage, stop, carry = Usage(), "", ""
+    last = Delta()
     try:
-        async for delta in model.stream(run.request()):
-            text.append(delta.text)
-            reasoning.append(delta.reasoning)
-            calls += delta.calls
-            usage, stop, carry = delta.usage or usage, delta.stop or stop, delta.carry or carry
-            if delta.text or delta.reasoning:
-                run.drafts.tell(Draft(run.session, delta.text, delta.reasoning))
+        async with aclosing(model.stream(run.request())) as deltas:
+            async for delta in deltas:
+                text.append(delta.text)
+                reasoning.append(delta.reasoning)
+                calls += delta.calls
+                last = last.followed_by(delta)
+                if delta.text or delta.reasoning:
+                    run.drafts.tell(Draft(run.session, delta.text, delta.reasoning))
     except (Fault, asyncio.CancelledError) as error:
         why = error.trouble.what if isinstance(error, Fault) else "stopped"
         if any(text):
@@ -120,7 +123,8 @@ async def stream(run: Work, model: Model) -> None:
     else:
         number = run.talk.total_rounds + 1
         named = tuple(Call(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(calls, 1))
-        await run.record(Replied(Text("".join(text)), Text("".join(reasoning)), named, usage, stop, Text(carry)))
+        said, thought, usage = Text("".join(text)), Text("".join(reasoning)), last.usage or Usage()
+        await run.record(Replied(said, thought, named, usage, last.stop, Text(last.carry), last.note, last.cost))
     finally:
         run.drafts.tell(Draft(run.session, ended=True))
 

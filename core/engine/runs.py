@@ -26,14 +26,15 @@ from core.domain.problems import Problem, Trouble
 from core.domain.sessions import SessionRow
 from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
 from core.engine.answers import Answers
-from core.engine.conversation import Conversation, start_of
+from core.engine.choosing import talk_of
+from core.engine.conversation import start_of
 from core.engine.delegate import WITH_PARENT, Children
 from core.engine.doubt import GOES_ON, SKIPPED, Doubt, Settle
 from core.engine.drafts import Drafts
 from core.engine.loop import work
 from core.engine.room import BY_HAND, choice_of, make_room
 from core.engine.work import Work, each_once
-from core.models.catalogue import model_for
+from core.models.catalogue import Catalogue
 from core.models.model import Model
 from core.store.journal import Journal
 from core.store.reader import Reader
@@ -41,8 +42,6 @@ from core.store.told import Told
 from core.tools.place import Place
 
 STOPPED = "stopped by you"
-
-
 LastWord = RunEnded | RunPaused | RunInterrupted
 
 
@@ -70,6 +69,7 @@ class Runs:
         reader: Reader,
         drafts: Drafts,
         report: Callable[[BaseException], None],
+        models: Catalogue,
         brief: Callable[[RunStarted, Path], Awaitable[RunStarted]],
         place: Callable[[Path, str], Place],
         tiers: Callable[[], Tiers] = lambda: ONE_FOR_ALL,
@@ -79,6 +79,7 @@ class Runs:
         self._reader = reader
         self._drafts = drafts
         self._report = report
+        self._models = models
         self._brief = brief
         self._place = place
         self._tiers = tiers
@@ -118,9 +119,8 @@ class Runs:
 
     async def start(self, session: str, task: str, began: RunStarted) -> None:
         """Begin a run of a session with a message of the person."""
-        model = self.check(began)
         async with self._turn(session):
-            await self._begin(session, PersonSpoke(Text(task)), began, model=model)
+            await self._begin(session, PersonSpoke(Text(task)), began)
 
     async def begin(self, session: str, facts: tuple[RunEvent, ...]) -> None:
         """Begin a run with facts that end in its start."""
@@ -136,7 +136,7 @@ class Runs:
 
     def check(self, began: RunStarted) -> Model:
         """What is wrong with a model or its script is said before anything is written."""
-        return model_for(choose(self._tiers(), began.model, ()).model, self._whole(began.script))
+        return self._models.model(choose(self._tiers(), began.model, ()).model, self._whole(began.script))
 
     async def say(self, session: str, text: str, *, now: bool = False, attached: Sequence[Attachment] = ()) -> None:
         """A message: heard after this round where a run is going, else the start of the next run.
@@ -151,9 +151,9 @@ class Runs:
                 if now:
                     live.work.cut()
                 if not self.going(session):  # the run ended meanwhile, without having heard it
-                    await self._begin(session, start_of(await self._talk(session)))
+                    await self._begin(session, start_of(await talk_of(self._journal, session)))
             else:
-                await self._begin(session, words, start_of(await self._talk(session)))
+                await self._begin(session, words, start_of(await talk_of(self._journal, session)))
 
     async def pause(self, session: str) -> None:
         """After this round."""
@@ -211,7 +211,10 @@ class Runs:
             if row.status not in GOES_ON:
                 why = f"This run is {row.status}."
                 raise Problem("There is nothing to resume.", why, "Start another with a message.")
-            own, doubted = (await self._talk(session)).doubted(), await self.doubted(session)
+            talk = await talk_of(self._journal, session)
+            own, doubted = talk.doubted(), await self.doubted(session)
+            if settle != "end":
+                self.check(start_of(talk))
             if doubted and not settle:
                 raise Doubt(session, tuple(doubted.values()))
             events: list[RunEvent] = []
@@ -230,7 +233,7 @@ class Runs:
 
     async def doubted(self, session: str) -> dict[str, str]:
         """The calls that started and did not return, those of sub-agents too: id → what a person sees of them."""
-        talk = await self._talk(session)
+        talk = await talk_of(self._journal, session)
         found = talk.doubted()
         for child in filter(None, map(talk.children.get, talk.pending)):
             if self._reader.session(child):
@@ -261,10 +264,11 @@ class Runs:
             await asyncio.wait(tasks)
         self._forget()
 
-    async def _begin(self, session: str, *facts: RunEvent, model: Model | None = None) -> None:
+    async def _begin(self, session: str, *facts: RunEvent) -> None:
         row = self._row(session)
         self._refuse_going(row)
         self._refuse_closing()
+        model = next((self.check(fact) for fact in facts if isinstance(fact, RunStarted)), None)
         await self._go(session, row.folder, *[await self._briefed(session, fact) for fact in facts], model=model)
 
     async def _briefed(self, session: str, fact: RunEvent) -> RunEvent:
@@ -284,10 +288,10 @@ class Runs:
         self._live[session] = _Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
 
     async def _work_of(self, session: str, place: Place, model: Model | None) -> Work:
-        talk = await self._talk(session)
+        talk = await talk_of(self._journal, session)
         started = start_of(talk)
         script = self._whole(started.script)
-        models = each_once(lambda name: model_for(name, script))
+        models = each_once(lambda name: self._models.model(name, script))
         model = model or models(choose(self._tiers(), started.model, ()).model)
         # What became a fact meanwhile. So few entries are read without a pause, so from here on `_hear` misses none.
         async for entry in self._journal.read(session, talk.seq):
@@ -338,6 +342,7 @@ class Runs:
             run.place.commands.connect(_spawned, run.command_ended)
             if begun:
                 await run.record(*begun)
+            await self._models.learn(run.model_name)
             return await work(run)
         except asyncio.CancelledError:
             if live.stopping:
@@ -353,19 +358,14 @@ class Runs:
             return RunEnded("failed", trouble.what, trouble)
 
     async def _interrupt(self, session: str, why: str) -> None:
-        await self._journal.append(session, RunInterrupted(why, tuple((await self._talk(session)).doubted())))
-
-    async def _talk(self, session: str) -> Conversation:
-        talk = Conversation()
-        async for entry in self._journal.read(session):
-            talk.hear(entry)
-        return talk
+        await self._journal.append(
+            session, RunInterrupted(why, tuple((await talk_of(self._journal, session)).doubted()))
+        )
 
     def _row(self, session: str) -> SessionRow:
-        row = self._reader.session(session)
-        if row is None:
-            raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
-        return row
+        if row := self._reader.session(session):
+            return row
+        raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
 
     def _turn(self, session: str) -> asyncio.Lock:
         """One person's wish after the other: a stop must not fall between a start and its run."""

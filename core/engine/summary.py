@@ -2,11 +2,10 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from string import Template
-from typing import cast
 
 from core.domain.events import RequestSent, Text, Usage
 from core.domain.messages import Message
@@ -16,7 +15,7 @@ from core.domain.tiers import Choice, choose
 from core.engine.compaction import NOTES, PERSON, SUMMARY
 from core.engine.recall import one_line
 from core.engine.work import Work
-from core.models.model import Delta, Request
+from core.models.model import Request
 from core.models.tokens import estimate
 from core.tools.recall import RECALL, TALK
 
@@ -74,7 +73,7 @@ async def _ask(run: Work, name: str, choice: Choice, messages: Sequence[Message]
     )  # fmt: skip
     words: list[str] = []
     usage, size = Usage(), 0
-    stream = cast(AsyncGenerator[Delta, None], model.stream(request))
+    stream = model.stream(request)
     async with asyncio.timeout(TAKES_S), contextlib.aclosing(stream) as deltas:
         async for delta in deltas:
             words.append(delta.text)

@@ -21,13 +21,13 @@ from core.domain.events import (
 )
 from core.domain.messages import Message
 from core.domain.question import Answer, Question, expired
-from core.domain.tiers import ONE_FOR_ALL, Tiers
+from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
 from core.engine.acts import act, file_changed
 from core.engine.conversation import Conversation
 from core.engine.doubt import Settle
 from core.engine.drafts import Drafts
 from core.engine.weights import weight_of_tools
-from core.models.model import Model, Request, ToolSpec
+from core.models.model import Model, Request, ToolSpec, Wanted
 from core.models.spoken import Spoken
 from core.models.tokens import estimate
 from core.store.journal import Journal
@@ -149,19 +149,32 @@ class Work:
             talk.turn,
             role,
             tools=brief.tools,
+            wanted=self.wanted(),
             whole=self.whole,
             contents=self.contents,
             system=brief.system,
         )
 
-    def contents(self, attachment: Attachment) -> bytes:
-        """What an image or a document holds."""
-        return self.reader.blob(attachment.blob)
-
     def cut(self) -> None:
         """End the reply that is being read."""
         if self.reading:
             self.reading.reschedule(asyncio.get_running_loop().time())
+
+    def turn_to_chosen(self) -> None:
+        """Work with the model that the person chose meanwhile."""
+        start = self.talk.start
+        if self.models and start and start.model != self.model_name:
+            self.model = self.models(choose(self.tiers(), start.model, ()).model)
+            self.model_name = start.model
+
+    def wanted(self) -> Wanted:
+        """What the person set for the replies; what is not set is not sent."""
+        start = self.talk.start
+        return Wanted(start.effort or None, start.max_output or None, start.temperature) if start else Wanted()
+
+    def contents(self, attachment: Attachment) -> bytes:
+        """What an attachment holds."""
+        return self.reader.blob(attachment.blob)
 
     async def record(self, *events: RunEvent, blobs: dict[str, bytes] | None = None) -> Entry:
         """Make facts durable; the conversation hears of them before this returns."""

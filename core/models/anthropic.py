@@ -1,7 +1,8 @@
 """Anthropic Messages, also as others speak it: thoughts go back as they came, and the prompt's cache is marked."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
 from core.domain.events import Attachment
@@ -37,15 +38,16 @@ class Anthropic:
         self.window = known.window or 0
         self._root = "" if server.base_url.rstrip("/").endswith("/v1") else "/v1"
 
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """The reply."""
         names = ToolNames(tool.name for tool in request.tools)
         mark = stamp(self._wire, "anthropic")
         official = self._wire.server.host == "api.anthropic.com"
         body = anthropic_body(request, self._wire.model, self._known, names, mark, official)
         fold = AnthropicReply(self._wire.place, names, mark)
-        async for delta in self._wire.reply(f"{self._root}/messages", self._headers(), body, fold):
-            yield delta
+        async with aclosing(self._wire.reply(f"{self._root}/messages", self._headers(), body, fold)) as deltas:
+            async for delta in deltas:
+                yield delta
 
     async def list_models(self) -> list[Listed]:
         """The models of the server."""

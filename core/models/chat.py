@@ -1,7 +1,8 @@
 """OpenAI Chat Completions, as its server speaks it: one request, one reply, the list of models."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
 from core.models.carry import stamp
@@ -28,7 +29,7 @@ class Chat:
         self._dialect = dialect or dialect_of(server.host)
         self._unwanted: set[str] = set()
 
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """The reply. A field that the server turns out not to take is left out at once, and from then on."""
         names = ToolNames(tool.name for tool in request.tools)
         mark = stamp(self._wire, "chat")
@@ -37,8 +38,9 @@ class Chat:
             body = _without(full, self._unwanted)
             fold = ChatReply(self._wire.place, names, mark)
             try:
-                async for delta in self._wire.reply("/chat/completions", self._headers(), body, fold):
-                    yield delta
+                async with aclosing(self._wire.reply("/chat/completions", self._headers(), body, fold)) as deltas:
+                    async for delta in deltas:
+                        yield delta
             except Fault as fault:
                 field = next((name for name in SPARE if name in body and _is_about(fault, name)), "")
                 if not field:

@@ -1,7 +1,7 @@
 """One language for everything that goes wrong between us and a model server.
 
 The kinds: unreachable, refused, tls, moved, not_a_server, key, forbidden, credit, model, too_long, filtered,
-rate_limited, overloaded, server, rejected, timeout, cut, garbled, too_much.
+no_tools, rate_limited, overloaded, server, rejected, timeout, cut, garbled, too_much.
 """
 
 import json
@@ -72,6 +72,11 @@ MODEL = re.compile(
     r"|is not available|not supported)|no such model|not a valid model",
     re.IGNORECASE | re.DOTALL,
 )
+NO_TOOLS = re.compile(
+    r"does not support (tool|function)s?\b|(tool|function)[ _-]?(use|call|calling|choice)s? (is|are) not supported"
+    r"|support tool use|tools? param requires|enable-auto-tool-choice|tools are not supported",
+    re.IGNORECASE,
+)
 FILTERED = re.compile(
     r"content_filter|content_policy|content management policy|bio_policy|misalignment_policy|safety (system|filter)",
     re.I,
@@ -123,6 +128,9 @@ KINDS = {
     "key": Kind("{origin} does not accept the key.", "Check the key of this provider in the settings."),
     "forbidden": Kind("{origin} does not allow this.", "Check what the key may do there, or choose another model."),
     "model": Kind("{origin} has no model {model}.", "Choose one of the models that it lists."),
+    "no_tools": Kind(
+        "{model} takes no tool calls at {origin}.", "Choose another model, or start its server with them."
+    ),
     "filtered": Kind("{origin} withheld the reply.", "Say it in other words, or choose another model."),
     "rate_limited": Kind("{origin} takes no more requests for now.", "Wait, or choose another model.", again=True),
     "overloaded": Kind("{origin} is overloaded.", "Try again later, or choose another model.", again=True),
@@ -188,7 +196,7 @@ def kind_of(said: Said, status: int) -> str:
         return "credit"
     if status == 429 or "rate_limit" in said.codes:
         return "rate_limited"
-    for kind, pattern in (("key", KEY), ("filtered", FILTERED), ("model", MODEL)):
+    for kind, pattern in (("key", KEY), ("filtered", FILTERED), ("no_tools", NO_TOOLS), ("model", MODEL)):
         if status != 529 and pattern.search(said.all):
             return kind
     if status in (503, 529) or (status >= 500 and OVERLOADED.search(said.all)):

@@ -1,6 +1,6 @@
 """What a model is: something that streams a reply to a request."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -65,9 +65,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a reply: words, thoughts, calls that are whole, what it cost, and at its end why it ended.
+    """A piece of a reply: words, thoughts, calls that are whole, what it took, and at its end why it ended.
 
     `carry` is JSON that the same server wants back unread. `note` is what a person should know of how it was read.
+    `cost` is in US dollars; None is unknown.
     """
 
     text: str = ""
@@ -77,14 +78,28 @@ class Delta:
     stop: str = ""
     carry: str = ""
     note: str = ""
+    cost: float | None = None
+
+    def followed_by(self, later: "Delta") -> "Delta":
+        """What is known of the whole reply after one more piece; its words and calls are the reader's to gather."""
+        if later.usage is None and not (later.stop or later.carry or later.note):
+            return self
+        return Delta(
+            usage=later.usage or self.usage,
+            stop=later.stop or self.stop,
+            carry=later.carry or self.carry,
+            note=later.note or self.note,
+            cost=self.cost if later.cost is None else later.cost,
+        )
 
 
 class Model(Protocol):
     """Streams replies. `window` is the most tokens that a request may have; 0 is unknown."""
 
-    window: int
+    @property
+    def window(self) -> int: ...
 
-    def stream(self, request: Request) -> AsyncIterator[Delta]:
+    def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """The reply, piece by piece. Raises Fault when the server fails."""
         ...
 

@@ -1,7 +1,8 @@
 """Ollama's own wire: the only one on which the window can be set, and where a prompt is never cut in silence."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
 from core.domain.messages import Message
@@ -30,14 +31,15 @@ class Ollama:
         self._known = known
         self.window = known.window or 0
 
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """The reply."""
         names = ToolNames(tool.name for tool in request.tools)
         mark = stamp(self._wire, "ollama")
         body = ollama_body(request, self._wire.model, self._known, names, mark)
         fold = OllamaReply(self._wire.place, names, mark)
-        async for delta in self._wire.reply("/api/chat", self._headers(), body, fold, lines=True):
-            yield delta
+        async with aclosing(self._wire.reply("/api/chat", self._headers(), body, fold, lines=True)) as deltas:
+            async for delta in deltas:
+                yield delta
 
     async def list_models(self) -> list[Listed]:
         """What is there, and what each can do; a model that cannot be shown is only named."""

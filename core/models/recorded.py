@@ -1,7 +1,7 @@
 """A model that answers from a journal: every request ends as it ended once. No network, no key."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from core.domain.events import (
@@ -74,7 +74,7 @@ class Recorded:
         self._whole = whole
         self.window = 0
 
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         outcome = next(self._played, None)
         if outcome is None:
             raise Fault("The recording ends here.", "No reply follows in the journal.", again=False)
@@ -96,4 +96,6 @@ class Recorded:
             reply.usage,
             reply.stop,
             self._whole(reply.carry),
+            reply.note,
+            reply.cost,
         )

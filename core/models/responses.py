@@ -1,7 +1,8 @@
 """OpenAI Responses: nothing is stored there, so thoughts come back sealed and are sent again."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
 from core.domain.messages import Message
@@ -26,15 +27,16 @@ class Responses:
         self._known = known
         self.window = known.window or 0
 
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """The reply."""
         names = ToolNames(tool.name for tool in request.tools)
         mark = stamp(self._wire, "responses")
         official = self._wire.server.host.endswith(OPENAI)
         body = responses_body(request, self._wire.model, self._known, names, mark, official)
         fold = ResponsesReply(self._wire.place, names, mark)
-        async for delta in self._wire.reply("/responses", self._headers(), body, fold):
-            yield delta
+        async with aclosing(self._wire.reply("/responses", self._headers(), body, fold)) as deltas:
+            async for delta in deltas:
+                yield delta
 
     async def list_models(self) -> list[Listed]:
         """The models of the server."""

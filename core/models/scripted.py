@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
 from core.domain.events import Usage
@@ -20,7 +20,7 @@ class Scripted:
         self._script = script
         self.window = script.window
 
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         line = self._script.line(request.role, request.turn)
         if line.fault:
             async for delta in _fail(line):

@@ -6,7 +6,7 @@ run, and a question mark means nothing.
 
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from importlib import resources
 from string import Template
@@ -31,7 +31,7 @@ class Spoken:
         self._mark = f"```call-{boundary}"
         self._boundary = boundary
 
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """Words before the first call are told as they come; the rest once it is whole."""
         held, shown, last = "", "", Delta()
         async for delta in self._model.stream(self._in_words(request)):
@@ -43,7 +43,8 @@ class Spoken:
             held = held[safe:]
             calls = last.calls + delta.calls
             stop, carry, note = delta.stop or last.stop, delta.carry or last.carry, delta.note or last.note
-            last = Delta(calls=calls, usage=delta.usage or last.usage, stop=stop, carry=carry, note=note)
+            cost = last.cost if delta.cost is None else delta.cost
+            last = Delta(calls=calls, usage=delta.usage or last.usage, stop=stop, carry=carry, note=note, cost=cost)
         said, calls, ends = read_calls(held, self._mark)
         calls = last.calls + calls  # some models know calls after all
         carry = ENDS if ends and not calls else last.carry

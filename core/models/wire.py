@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -87,7 +87,7 @@ class Wire:
 
     async def reply(
         self, path: str, headers: Mapping[str, str], body: Mapping[str, Any], fold: Fold, *, lines: bool = False
-    ) -> AsyncIterator[Delta]:
+    ) -> AsyncGenerator[Delta, None]:
         """The reply to a body, piece by piece; the last piece is what the fold made of it."""
         words, thoughts = Flow(self.place.mask), Flow(self.place.mask)
         trouble: Fault | None = None

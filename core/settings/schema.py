@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
+from core.domain.tiers import ONE_FOR_ALL, Tiers
+
 FORM = 1
 Wire = Literal["chat", "responses", "anthropic", "ollama"]
 Theme = Literal["system", "light", "dark", "contrast"]
@@ -63,21 +65,6 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tiers:
-    """Which models do which work: of each tier the first one, the next where that one fails.
-
-    Attributes:
-        small: for summaries and reviews.
-        mid: for most work.
-        frontier: for what is hard.
-    """
-
-    small: tuple[str, ...] = ()
-    mid: tuple[str, ...] = ()
-    frontier: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All of them. A new one is one field here."""
 
@@ -90,13 +77,16 @@ class Settings:
         "", About("Models", "Model", "The model of new sessions, as PROVIDER/MODEL. Empty: each session names its own.")
     )
     tiers: Tiers = setting(
-        Tiers(), About("Models", "Tiers", "Which models do which work. Empty: the model of the session does all.")
+        ONE_FOR_ALL, About("Models", "Tiers", "Which models do which work. Empty: the model of the session does all.")
     )
     providers: tuple[Provider, ...] = setting(
         (), About("Models", "Servers", "Model servers you added. Keys stand in the keyring of the system.")
     )
     prices: tuple[Price, ...] = setting(
         (), About("Models", "Prices", "Your own figures for models; they go before those of servers and of our table.")
+    )
+    compact_at: int = setting(
+        0, About("Models", "Compact at", "Tokens at which older parts give way; 0: at 80 % of the window.", 0, 10**9)
     )
     max_rounds: int = setting(60, About("Limits", "Rounds", "A run pauses after so many. 0 is no limit.", 0, 10**9))
     max_minutes: float = setting(0.0, About("Limits", "Minutes", "0 is no limit.", 0, 10**6, "min"))

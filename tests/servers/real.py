@@ -16,12 +16,13 @@ def environment(name: str, *requirements: str) -> Path:
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
     whole = folder / "whole"
     if not whole.exists():
-        _run([sys.executable, "-m", "venv", "--clear", str(folder)])
-        _run([str(programs / "python"), "-m", "pip", "install", "--quiet", *requirements])
+        ran([sys.executable, "-m", "venv", "--clear", str(folder)])
+        ran([str(programs / "python"), "-m", "pip", "install", "--quiet", *requirements])
         whole.touch()
     return programs
 
 
-def _run(command: list[str]) -> None:
+def ran(command: list[str]) -> None:
+    """Run a step that must succeed."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(command)} failed:\n{done.stderr[-3000:]}"

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import fields as fields_of
+from dataclasses import replace
 from typing import Any, get_args, get_type_hints
 
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFormLayout, QLineEdit, QWidget
 
-from core.settings.schema import About, Settings, Tiers
+from core.domain.tiers import Tiers
+from core.settings.schema import About, Settings
 from ui.theme import Look
 
 Told = Callable[[Any], None]
@@ -93,7 +95,8 @@ def _tiers(look: Look, value: Tiers, told: Told) -> QWidget:
     lines: dict[str, QLineEdit] = {}
 
     def tell(_: str) -> None:
-        told(Tiers(**{tier: _names(line.text()) for tier, line in lines.items()}))
+        small, mid, frontier = (_names(lines[tier].text()) for tier in ("small", "mid", "frontier"))
+        told(replace(value, small=small, mid=mid, frontier=frontier))
 
     for tier, words in (("small", _tr("Small")), ("mid", _tr("Mid")), ("frontier", _tr("Frontier"))):
         lines[tier] = _line(", ".join(getattr(value, tier)), tell)

@@ -19,6 +19,7 @@ from core.domain.events import (
     FileChanged,
     LimitMet,
     LimitRaised,
+    ModelChosen,
     PersonSpoke,
     QuestionAnswered,
     QuestionAsked,
@@ -63,8 +64,15 @@ EVENTS: dict[type[Any], SearchStrategy[RunEvent]] = {
     ContextCompacted: st.builds(
         ContextCompacted, WORDS, SMALL, SMALL, st.lists(CALLS, max_size=2).map(tuple), SMALL, SMALL, summary=TEXTS
     ),
+    ModelChosen: st.builds(ModelChosen, WORDS, WORDS, SMALL, st.none() | st.floats(0, 2)),
     Replied: st.builds(
-        Replied, TEXTS, TEXTS, st.tuples() | st.tuples(st.builds(Call, CALLS, TOOLS)), st.builds(Usage, SMALL, SMALL)
+        Replied,
+        TEXTS,
+        TEXTS,
+        st.tuples() | st.tuples(st.builds(Call, CALLS, TOOLS)),
+        st.builds(Usage, SMALL, SMALL),
+        note=WORDS,
+        cost=st.none() | st.sampled_from([0.0, 0.25, 1.5]),
     ),
     ReplyCut: st.builds(ReplyCut, TEXTS, WORDS),
     Retried: st.builds(Retried, st.builds(Trouble, WORDS), SMALL, st.floats(0, 60)),

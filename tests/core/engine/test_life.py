@@ -70,8 +70,8 @@ class _Forgetful(set[str]):
 
 
 def _open_to_all(real: Callable[..., None]) -> Callable[..., None]:
-    def init(self: Runs, *given: Any) -> None:
-        real(self, *given)
+    def init(self: Runs, *given: Any, **more: Any) -> None:
+        real(self, *given, **more)
         self.claimed = _Forgetful()
 
     return init

@@ -24,7 +24,7 @@ from core.engine.compaction import SUMMARY
 from core.engine.conversation import TOO_LONG, Conversation
 from core.engine.replay import replay
 from core.engine.weights import weight
-from core.models.catalogue import model_for
+from core.models.catalogue import Catalogue
 from tests.core.engine.scenes import Scene, bounded, calling, crash, opened, played
 
 TELLING = "The agent read the notes line by line; lines 1 to 40 hold nothing new. It was about to read on."
@@ -244,9 +244,11 @@ async def differing(scene: Scene, session: str, home: Path) -> list[int]:
 
 
 def test_tiers_choose_and_say_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Catalogue.model
+
     async def main() -> None:
         async with opened(tmp_path) as scene:
-            monkeypatch.setattr("core.engine.runs.model_for", lambda name, script: model_for("scripted", script))
+            monkeypatch.setattr(Catalogue, "model", lambda c, n, s: real(c, "scripted", s))
             tiers = Tiers(("s",), ("m",), ("f",), (Rule("failure", "frontier"), Rule("any", "mid")))
             scene.services.runs._tiers = lambda: tiers
             script = played({"text": "a", **calling("read", path="nowhere")}, {"text": "b"})
@@ -259,12 +261,14 @@ def test_tiers_choose_and_say_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_next_model_of_a_tier_where_one_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def model(name: str, script: str) -> Any:
-        return model_for("scripted", played({"fault": "too_long"}) if name == "bad" else script)
+    real = Catalogue.model
+
+    def model(made: Catalogue, name: str, script: str) -> Any:
+        return real(made, "scripted", played({"fault": "too_long"}) if name == "bad" else script)
 
     async def main() -> None:
         async with opened(tmp_path) as scene:
-            monkeypatch.setattr("core.engine.runs.model_for", model)
+            monkeypatch.setattr(Catalogue, "model", model)
             scene.services.runs._tiers = lambda: Tiers(mid=("bad", "good"), rules=(Rule("any", "mid"),))
             script = played({"text": "first turn"}, {"text": "b"})
             session = await scene.engine.start("Go.", scene.folder, RunStarted(AUTO, 60, Text(script)))

@@ -29,7 +29,7 @@ from core.domain.problems import Problem
 from core.domain.question import Answer
 from core.engine.doubt import Doubt
 from core.engine.drafts import Draft
-from core.models import catalogue
+from core.models.catalogue import Catalogue
 from core.models.model import Delta, Request
 from tests.core.engine.scenes import bounded, calling, opened, played
 
@@ -340,8 +340,8 @@ def test_a_bug_ends_its_run_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     async def main() -> None:
         async with opened(tmp_path) as scene:
             other = await scene.start(played(calling("run", command="sleep 0.5"), {"text": "fine"}))
-            real = catalogue.model_for
-            monkeypatch.setattr("core.engine.runs.model_for", lambda n, s: Broken() if "broken" in s else real(n, s))
+            real = Catalogue.model
+            monkeypatch.setattr(Catalogue, "model", lambda c, n, s: Broken() if "broken" in s else real(c, n, s))
             session = await scene.start(played({"text": "broken"}))
             await scene.engine.wait(session)
             last = (await scene.events(session))[-1]

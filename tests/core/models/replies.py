@@ -47,6 +47,7 @@ class Gathered:
     stop: str = ""
     carry: str = ""
     note: str = ""
+    cost: float | None = None
     fault: Fault | None = None
     deltas: int = 0
 
@@ -66,6 +67,7 @@ async def gather(model: Model, request: Request) -> Gathered:
             got.calls += delta.calls
             got.usage, got.stop = delta.usage or got.usage, delta.stop or got.stop
             got.carry, got.note = delta.carry or got.carry, delta.note or got.note
+            got.cost = got.cost if delta.cost is None else delta.cost
     except Fault as fault:
         got.fault = fault
     return got

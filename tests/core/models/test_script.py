@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from core.domain.events import Call, Text, Usage
 from core.domain.messages import Message
 from core.domain.problems import Problem
-from core.models.catalogue import model_for
+from core.models.catalogue import Catalogue
 from core.models.model import Delta, Fault, Request
 from core.models.script import read_script
 from core.models.scripted import Scripted
+from core.settings.schema import Settings
+from core.settings.secrets import Secrets
 
 WRONG: list[tuple[Any, str]] = [
     ([], "the script"),
@@ -168,4 +170,4 @@ def test_a_delay_is_spread_over_the_pieces() -> None:
 
 def test_an_unknown_model_is_named() -> None:
     with pytest.raises(Problem, match="no model 'other'"):
-        model_for("other", "{}")
+        Catalogue(Settings, Secrets({}), {}).model("other", "{}")

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from core.domain.problems import Problem
+from core.domain.tiers import Tiers
 from core.settings.checks import ADAPTERS
 from core.settings.file import FILE, SettingsFile, read
-from core.settings.schema import FORM, Price, Provider, Settings, Tiers
+from core.settings.schema import FORM, Price, Provider, Settings
 
 ANY = some.recursive(
     some.none() | some.booleans() | some.integers() | some.floats() | some.text(max_size=8),

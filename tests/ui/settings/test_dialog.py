@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLabel, QLin
 from pytestqt.qtbot import QtBot
 
 from core.domain.rules import Rule
-from core.settings.schema import Settings, Tiers
+from core.domain.tiers import Tiers
+from core.settings.schema import Settings
 from core.store.weights import Weight
 from tests.ui.hands import click, find, press, write
 from ui.settings.dialog import UNMOVED, SettingsDialog, Shown
