@@ -165,7 +165,16 @@ def _asked(task: str) -> At:
 
 def _thought(number: int, words: str, seconds: float, tokens: int, text: str = "", *calls: Call) -> list[At]:
     reply = Replied(Text(text), Text(words), calls, Usage(tokens * 4 // 5, tokens // 5))
-    return [At(0.1, (RequestSent(MODEL, number),)), At(seconds, (reply,))]
+    filled = {
+        "tools": 2_005,
+        "system": 1_270,
+        "person": 335,
+        "replies": 130 * number,
+        "results:read": 900 + 240 * number,
+    }
+    filled["results:run"] = 1 + 410 * (number - 1)
+    sent = RequestSent(MODEL, number, tokens=filled, window=32_000)
+    return [At(0.1, (sent,)), At(seconds, (reply,))]
 
 
 def _did(

@@ -160,11 +160,12 @@ def _wait_until_armed(asking: object) -> None:
 
 def _tabs(window: "MainWindow", shell: "QWidget") -> "Iterator[tuple[str, QWidget]]":
     """The other views of the same run, with everything read."""
-    from ui.session_view import CHANGES, DECISIONS, TIMELINE
+    from ui.session_view import CHANGES, CONTEXT, DECISIONS, TIMELINE
     from ui.timeline.page import STEPS
 
     window.view.scan.finish()
-    for name in (TIMELINE, CHANGES, DECISIONS):
+    for name in (TIMELINE, CHANGES, CONTEXT, DECISIONS):
         window.view.page.show_tab(name)
+        window.view.requests.finish()
         yield name, shell
     window.view.page.show_tab(STEPS)

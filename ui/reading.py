@@ -39,8 +39,10 @@ class Reading:
     def stretch(self, session: str, first: int, count: int) -> list[Mark]:
         return self.reader.stretch(session, first, count) if self.reader else []
 
-    def lines(self, session: str, kinds: Iterable[str], after: int, until: int) -> list[dict[str, Any]]:
-        return self.reader.lines(session, kinds, after, until) if self.reader else []
+    def lines(
+        self, session: str, kinds: Iterable[str], after: int, until: int, most: int = 1_000
+    ) -> list[dict[str, Any]]:
+        return self.reader.lines(session, kinds, after, until, most) if self.reader else []
 
     def row_of(self, session: str, seq: int) -> int | None:
         return self.reader.row_of(session, seq) if self.reader else None

@@ -32,6 +32,7 @@ class RunWishes(QObject):
         view.changes.undo_part_wanted.connect(self.undo_part)
         view.changes.back_wanted.connect(self.go_back)
         view.changes.undo_back_wanted.connect(self.undo_back)
+        view.context.compact_wanted.connect(self.compact)
         view.decisions.revoke_wanted.connect(self.revoke)
 
     @property
@@ -45,6 +46,10 @@ class RunWishes(QObject):
     def resume(self) -> None:
         session = self._session
         self._tasks.start(self._bridge.ask(lambda engine: engine.resume(session)), "resume")
+
+    def compact(self) -> None:
+        session = self._session
+        self._tasks.start(self._bridge.ask(lambda engine: engine.compact_context(session)), "compact")
 
     def fork(self, seq: int) -> None:
         """A new session that begins as this one did; it is shown."""

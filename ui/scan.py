@@ -8,16 +8,18 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from core.timeline.past import KINDS, Past
 
-SLICE: Final = 10_000
+SLICE: Final = 5_000  # lines that one look passes over
+MOST: Final = 200  # of which it takes at most so many with it
 BUDGET_S: Final = 0.006  # of the window's time, before it may do something else
 PAUSE_MS: Final = 8
+TELL_S: Final = 0.2  # what is read is shown not more often, until all of it is
 START_MS: Final = 30  # the rows are painted first
 
 
 class Lines(Protocol):
     """Where lines are read from: in the app the store's reader."""
 
-    def lines(self, session: str, kinds: Iterable[str], after: int, until: int) -> list[dict[str, Any]]: ...
+    def lines(self, session: str, kinds: Iterable[str], after: int, until: int, most: int) -> list[dict[str, Any]]: ...
 
 
 class PastScan(QObject):
@@ -25,10 +27,11 @@ class PastScan(QObject):
 
     changed = Signal()
 
-    def __init__(self, rows: Lines, parent: QObject | None = None) -> None:
+    def __init__(self, rows: Lines, kinds: tuple[str, ...] = KINDS, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._rows = rows
+        self._rows, self._kinds = rows, kinds
         self._session, self._seen, self._until = "", 0, 0
+        self._told = 0.0
         self.past = Past()
         self._next = QTimer(self, singleShot=True)
         self._next.timeout.connect(self._read)
@@ -55,6 +58,10 @@ class PastScan(QObject):
         if not self.done and not self._next.isActive():
             self._next.start(START_MS if self._seen == 0 else PAUSE_MS)
 
+    def stop(self) -> None:
+        """Read no more: there is nothing left to read from."""
+        self._next.stop()
+
     def finish(self) -> None:
         """Read the rest at once: for pictures and tests."""
         while not self.done:
@@ -63,14 +70,19 @@ class PastScan(QObject):
         self.changed.emit()
 
     def _read(self) -> None:
-        began = perf_counter()
+        began, more = perf_counter(), False
         while not self.done and perf_counter() - began < BUDGET_S:
-            self._slice()
+            more = self._slice() or more
         if not self.done:
             self._next.start(PAUSE_MS)
-        self.changed.emit()
+        if (more and perf_counter() - self._told > TELL_S) or self.done:
+            self._told = perf_counter()
+            self.changed.emit()
 
-    def _slice(self) -> None:
+    def _slice(self) -> bool:
+        """One look; True where it found something."""
         until = min(self._until, self._seen + SLICE)
-        self.past.hear(self._rows.lines(self._session, KINDS, self._seen, until))
-        self._seen = until
+        found = self._rows.lines(self._session, self._kinds, self._seen, until, MOST)
+        self.past.hear(found)
+        self._seen = found[-1]["seq"] if len(found) == MOST else until
+        return bool(found)

@@ -10,9 +10,11 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from core.domain.question import Answer
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
+from core.timeline.past import REQUESTS
 from ui.ask.place import Asked, AskPlace, Dialog
 from ui.changes.panel import ChangesPanel, Contents
 from ui.composer.panel import ComposerPanel
+from ui.context.panel import ContextPanel
 from ui.decisions.panel import DecisionsPanel
 from ui.scan import Lines, PastScan
 from ui.theme import Look
@@ -23,6 +25,7 @@ from ui.timeline.waterfall.rows import Stretches
 
 TIMELINE: Final = "timeline"
 CHANGES: Final = "changes"
+CONTEXT: Final = "context"
 DECISIONS: Final = "decisions"
 
 
@@ -41,8 +44,10 @@ class SessionView(QWidget):
         self.page = RunPage(look, rows)
         self.waterfall = WaterfallPanel(look, rows)
         self.changes = ChangesPanel(look, rows)
+        self.context = ContextPanel(look)
         self.decisions = DecisionsPanel(look, rows)
-        self.scan = PastScan(rows, self)
+        self.scan = PastScan(rows, parent=self)
+        self.requests = PastScan(rows, REQUESTS, self)
         self._chosen_row = -1
         self.composer = ComposerPanel(look)
         self.asking = AskPlace(look)
@@ -55,6 +60,7 @@ class SessionView(QWidget):
         self._column.addWidget(self.composer)
         self.page.add_tab(TIMELINE, self.tr("Timeline"), self.waterfall)
         self.page.add_tab(CHANGES, self.tr("Changes"), self.changes)
+        self.page.add_tab(CONTEXT, self.tr("Context"), self.context)
         self.page.add_tab(DECISIONS, self.tr("Decisions"), self.decisions)
         self._connect()
 
@@ -69,6 +75,7 @@ class SessionView(QWidget):
         self.changes.row_wanted.connect(self._show_row)
         self.decisions.row_wanted.connect(self._show_row)
         self.scan.changed.connect(self._hear_past)
+        self.requests.changed.connect(lambda: self._fill_tab(CONTEXT) if self.page.tab == CONTEXT else None)
         self.asking.answered.connect(self.answered)
         self.asking.put_off.connect(self._leave_question)
         self.asking.left.connect(self._leave_question)
@@ -82,6 +89,11 @@ class SessionView(QWidget):
         """Does what is shown want the room of the step pane as well?"""
         return self.page.tab == CHANGES
 
+    def stop_reading(self) -> None:
+        """The file is about to be closed."""
+        self.scan.stop()
+        self.requests.stop()
+
     def show_session(self, row: SessionRow) -> None:
         other = row.id != self._row.id
         self._row = row
@@ -89,7 +101,7 @@ class SessionView(QWidget):
             self._chosen_row = -1
         self.page.show_session(row)
         self.scan.follow(row.id, row.seq)
-        if other:
+        if other or self.page.tab == CONTEXT:
             self._fill_tab(self.page.tab)
         self.composer.set_running(row.status in {"running", "waiting"})
         self.composer.set_closed(
@@ -119,7 +131,7 @@ class SessionView(QWidget):
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        for part in (self.page, self.waterfall, self.changes, self.decisions, self.composer, self.asking):
+        for part in (self.page, self.waterfall, self.changes, self.context, self.decisions, self.composer, self.asking):
             part.restyle(look)
 
     def focus_composer(self) -> None:
@@ -158,6 +170,10 @@ class SessionView(QWidget):
             self.waterfall.select_row(self._chosen_row)
         elif name == CHANGES:
             self.changes.show_past(self._row, self.scan.past, reading=not self.scan.done)
+        elif name == CONTEXT:
+            going = self._row.status in {"running", "waiting"}
+            self.requests.follow(self._row.id, self._row.seq)
+            self.context.show_past(self.requests.past, reading=not self.requests.done, going=going)
         elif name == DECISIONS:
             self.decisions.show_past(self._row.id, self.scan.past, reading=not self.scan.done)
 

@@ -17,6 +17,11 @@ from app.output import Output
 from core.domain.problems import Problem
 from core.store.backup import backups_of, newest_good, verify
 from core.store.backup import restore as put_back
+from core.tools.place import PROOF
+from core.workspace.launch import Permit
+from core.workspace.sandbox import Sandbox, of_this_machine
+from core.workspace.selftest import SAID
+from core.workspace.thread import to_its_end
 
 if TYPE_CHECKING:
     from core.engine.providers import Overview
@@ -39,8 +44,10 @@ class Finding:
 async def doctor(context: Context) -> int:
     if context.typed.rule is not None:
         return try_rule(context)
+    sandbox = await to_its_end(of_this_machine, context.home / PROOF)
     found = [
         *_look(context),
+        walls_of(sandbox),
         *_models(await context.engine.models()),
         _data(context.home, await context.engine.figures()),
     ]
@@ -54,6 +61,14 @@ async def doctor(context: Context) -> int:
             if each.note:
                 context.out.write(f"     note: {each.note}")
     return DONE if all(each.ok for each in found) else FAILED
+
+
+def walls_of(sandbox: Sandbox) -> Finding:
+    """How well commands are confined here, as their test shows."""
+    if off := sandbox.off(Permit()):
+        return Finding("Sandbox", False, off.trouble.why or off.trouble.what, off.trouble.do)
+    known = ", ".join(SAID[name] for name in sandbox.proof.known) if sandbox.proof else ""
+    return Finding("Sandbox", True, f"{sandbox.name}, {sandbox.level}" + (f"; a command can {known}" if known else ""))
 
 
 def _look(context: Context) -> Iterator[Finding]:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from core.store.keys import key, place, span
 
-SLICE = 20_000  # lines that one look passes over
 NEAR = 400  # rows in which the row of an entry is found, once its neighbourhood is known
 
 _COLUMNS = "id, kind, status, began, ended, depth"
@@ -45,12 +44,14 @@ def stretch(db: sqlite3.Connection, session: int, first: int, count: int) -> lis
     return _marks(rows)
 
 
-def lines(db: sqlite3.Connection, session: int, kinds: Iterable[str], after: int, until: int) -> list[dict[str, Any]]:
-    """The lines of these kinds as plain JSON, between two places of a journal."""
+def lines(
+    db: sqlite3.Connection, session: int, kinds: Iterable[str], after: int, until: int, most: int
+) -> list[dict[str, Any]]:
+    """The first `most` lines of these kinds as plain JSON, between two places of a journal."""
     rows = db.execute(
         "SELECT id, run, at, kind, payload FROM entry WHERE id > ? AND id <= ?"
-        " AND kind IN (SELECT value FROM json_each(?)) ORDER BY id",
-        (key(session, after), key(session, until), json.dumps(list(kinds))),
+        " AND kind IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?",
+        (key(session, after), key(session, until), json.dumps(list(kinds)), most),
     )
     return [{"seq": place(row[0]), "run": row[1], "at": row[2], "kind": row[3], **json.loads(row[4])} for row in rows]
 

@@ -70,9 +70,11 @@ class Reader:
         """Rows `first` to `first + count`, as much of them as a small picture needs."""
         return stretch(self._db, self._number(session), first, count)
 
-    def lines(self, session: str, kinds: Iterable[str], after: int, until: int) -> list[dict[str, Any]]:
-        """The lines of these kinds after one place of a journal, up to another."""
-        return lines(self._db, self._number(session), kinds, after, until)
+    def lines(
+        self, session: str, kinds: Iterable[str], after: int, until: int, most: int = 1_000
+    ) -> list[dict[str, Any]]:
+        """The first lines of these kinds after one place of a journal, up to another."""
+        return lines(self._db, self._number(session), kinds, after, until, most)
 
     def row_of(self, session: str, seq: int) -> int | None:
         """The row that shows this line of a journal."""

@@ -16,6 +16,9 @@ CAUSES = (
     "tier_chosen", "mode_set", "nudged", "retried",
 )  # fmt: skip
 KINDS = (*CHANGES, *CAUSES, "verdict_given")
+REQUESTS = ("request_sent", "context_compacted")  # so many that they are read only where they are looked at
+MOST_REQUESTS = 4_000  # that are kept one by one; of more, every second one goes
+FILES = frozenset({"read", "write", "edit", "patch", "find", "search"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,32 @@ class Choice:
     count: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request as it left: about how many tokens of each category, and the most that the model takes, 0 unknown."""
+
+    seq: int
+    round: int
+    model: str
+    window: int
+    tokens: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.tokens.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Cliff:
+    """A compaction, before the request with this number in the list of those that are kept."""
+
+    seq: int
+    at: int
+    before: int
+    after: int
+    why: str
+
+
 @dataclass(slots=True)
 class Past:
     """Everything that was heard so far; `hear` takes lines in the order of the journal."""
@@ -92,18 +121,26 @@ class Past:
     files: dict[str, list[Change]] = field(default_factory=dict)
     choices: list[Choice] = field(default_factory=list)
     verdicts: dict[int, tuple[str, str]] = field(default_factory=dict)
+    requests: list[Sent] = field(default_factory=list)
+    cliffs: list[Cliff] = field(default_factory=list)
     _open: dict[str, int] = field(default_factory=dict)
+    _every: int = 1
+    _passed: int = 0
 
     def hear(self, lines: Iterable[Line]) -> None:
         for line in lines:
             kind = line.get("kind", "")
             if kind in CHANGES:
                 self._change(line)
+            elif kind == "request_sent":
+                self._send(line)
             elif kind == "verdict_given":
                 if line.get("by", "person") == "person":
                     self.verdicts[int(line.get("number", 0))] = (str(line.get("verdict", "")), head(line.get("note")))
             elif kind in CAUSES:
                 self._choose(line)
+                if kind == "context_compacted":
+                    self._compact(line)
 
     def stories(self) -> list[FileStory]:
         """The files in the order in which they were first changed."""
@@ -133,6 +170,30 @@ class Past:
             made = Change(seq, run, path, str(file.get("before", "")), str(file.get("after", "")), rewound=True)
             self.files.setdefault(path, []).append(made)
 
+    def _send(self, line: Line) -> None:
+        tokens: Mapping[str, Any] = line.get("tokens") or {}
+        if line.get("role") or not tokens:
+            return
+        told: dict[str, int] = {}
+        for name, count in tokens.items():
+            told[group_of(name)] = told.get(group_of(name), 0) + int(count)
+        sent = Sent(
+            int(line["seq"]), int(line.get("round", 0)), str(line.get("model", "")), int(line.get("window", 0)), told
+        )
+        self._passed += 1
+        if self._passed % self._every and self.requests:
+            self.requests[-1] = sent  # the newest always stands at the end
+            return
+        self.requests.append(sent)
+        if len(self.requests) > MOST_REQUESTS:
+            self.requests = self.requests[1::2]
+            self.cliffs = [replace(cliff, at=cliff.at // 2) for cliff in self.cliffs]
+            self._every *= 2
+
+    def _compact(self, line: Line) -> None:
+        before, after = int(line.get("before", 0)), int(line.get("after", 0))
+        self.cliffs.append(Cliff(int(line["seq"]), len(self.requests), before, after, str(line.get("why", ""))))
+
     def _choose(self, line: Line) -> None:
         made = choice(line)
         if made is None:
@@ -161,6 +222,14 @@ class Past:
 def _alike(choice: Choice) -> tuple[object, ...]:
     """What automatic allows have in common that are told as one."""
     return choice.kind, choice.run, choice.cause, choice.rule
+
+
+def group_of(category: str) -> str:
+    """Results of like tools are one category for a person."""
+    if not category.startswith("results:"):
+        return category
+    tool = category.removeprefix("results:")
+    return "results:files" if tool in FILES else "results:commands" if tool == "run" else "results:others"
 
 
 def head(text: Any) -> str:

@@ -153,7 +153,8 @@ def _timed(act: Callable[[], object]) -> float:
     return (time.perf_counter() - begun) * 1000
 
 
-def _close(shell: Shell, reader: Reader) -> None:
+def _close(shell: Shell, content: MainWindow, reader: Reader) -> None:
+    content.view.stop_reading()
     shell.hide()
     reader.close()
     shell.deleteLater()
@@ -169,7 +170,7 @@ def _list(home: Path) -> Figure:
         content.sessions.repaint()
 
     took = _timed(show)
-    _close(shell, reader)
+    _close(shell, content, reader)
     return Figure("3,000 sessions", {"ms": took, "load": os.getloadavg()[0]}, "≤ 150 ms", took <= 150)
 
 
@@ -228,7 +229,7 @@ def _session(home: Path, steps: int, goal: int) -> Iterator[Figure]:
     jump, scroll = percentile(jumps, 0.95), percentile(scrolls, 0.95)
     pages = int(Path("/proc/self/statm").read_text().split()[1]) if Path("/proc/self/statm").exists() else 0
     rss = pages * 4096 / 1e6
-    _close(shell, reader)
+    _close(shell, content, reader)
     load = os.getloadavg()[0]
     name = f"{steps:,} steps"
     yield Figure(name, {"open_ms": opened, "load": load}, f"≤ {goal} ms", opened <= goal)

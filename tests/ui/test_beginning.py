@@ -25,7 +25,7 @@ def test_a_task_with_a_folder_and_a_model_becomes_a_session(qapp: QApplication, 
         write(find(window, QPlainTextEdit, "start.task"), "Say hello. Then stop.")
         click(find(window, QPushButton, "start.go"))
         session = await until(lambda: window.selection.session, "the session")
-        assert window.row(session).folder == str(folder) or await until(lambda: window.row(session).folder, "its row")
+        await until(lambda: window.row(session).folder == str(folder), "its row")
         assert person.state.text("folder") == str(folder)
         window.stop_wanted.emit()
         await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")

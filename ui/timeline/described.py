@@ -18,6 +18,7 @@ OUTPUTS = {
     "reply_cut": ("text",),
     "person_spoke": ("text",),
     "call_refused": ("reason",),
+    "context_compacted": ("summary",),
 }
 
 
@@ -104,6 +105,11 @@ def _told(entry: dict[str, Any]) -> list[tuple[str, str]]:
             return [("Reason", str(entry.get("reason") or "")), *((name, str(said or "")) for name, said in told)]
         case "command_ended":
             return [("Cause", str(entry.get("why") or ""))]
+        case "context_compacted":
+            folded, dropped = len(entry.get("folded") or ()), int(entry.get("dropped") or 0)
+            gone = [f"{folded} {words('results folded')}"] * bool(folded)
+            gone += [f"{dropped} {words('messages summarised')}"] * bool(dropped)
+            return [("Cause", str(entry.get("why") or "")), ("Dropped", " · ".join(gone))]
         case "reply_cut" | "run_interrupted":
             return [("Cause", str(entry.get("why") or ""))]
         case _:

@@ -57,7 +57,7 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "interrupted": KindLook("triangle-alert", "waiting", "Interrupted", "interrupted"),
         "paused": KindLook("pause", "second", "Paused"),
         "notice": KindLook("info", "second", "Notice"),
-        "compaction": KindLook("corner-down-left", "second", "Context compacted"),
+        "compaction": KindLook("scissors", "learned", "Context compacted", "compaction"),
         "recall": KindLook("search", "second", "Looked back"),
         "end": KindLook("flag", "second", "End of the run", "card"),
         "fork": KindLook("git-fork", "second", "Forked"),
@@ -153,6 +153,14 @@ def end_figures(end: Step, header: Step | None) -> list[str]:
     return [part for part in parts if part]
 
 
+def compaction_line(step: Step) -> str:
+    """What the line across the run says where the context was compacted."""
+    if not step.marks.get("before"):
+        return words("compacting the context") if step.status == "running" else words("the context was not compacted")
+    before, after = amount(step.marks["before"]), amount(step.marks.get("after", 0))
+    return f"{words('context compacted')} · {before} → {after} {words('tokens')}"
+
+
 def interrupted_line(step: Step) -> str:
     """What the row of an interrupted run says."""
     what = visible(step.object)
@@ -174,6 +182,8 @@ def spoken_row(step: Step, lasted: int) -> str:
         return f"{name}: {', '.join(part for part in parts if part)}"
     if step.kind == "interrupted":
         return interrupted_line(step)
+    if step.kind == "compaction":
+        return compaction_line(step)
     what = f"{words(verb(step.kind, step.status))} {visible(step.object)}".strip()
     if kind_look(step.kind).shape != "work":
         return what

@@ -14,6 +14,7 @@ from ui.timeline.layout import BUBBLE_WIDTH, EDGE, Columns, Heights
 from ui.timeline.looks import (
     Badge,
     badges,
+    compaction_line,
     interrupted_line,
     kind_look,
     run_figures,
@@ -48,6 +49,7 @@ class RowPainter(QStyledItemDelegate):
             "bubble": self._bubble,
             "card": self._reply,
             "interrupted": self._interrupted,
+            "compaction": self._compaction,
             "reply": self._reply,
         }
         self.restyle(look)
@@ -140,6 +142,24 @@ class RowPainter(QStyledItemDelegate):
         said = self._plain.elidedText(interrupted_line(step), Qt.TextElideMode.ElideRight, line.width())
         self._text(painter, line, said, theme.text, self._look.fonts.text)
 
+    def _compaction(self, painter: QPainter, box: QRect, step: Step) -> None:
+        """A dashed line across, with what it came to in its middle."""
+        columns, theme, fonts = self.columns(box.width()), self._look.theme, self._look.fonts
+        metrics = QFontMetrics(fonts.second)
+        said = compaction_line(step)
+        shows = f" · {words('show what was dropped')}" if step.marks.get("before") else ""
+        left, right = columns.text, box.width() - EDGE
+        wide = metrics.horizontalAdvance(said + shows)
+        x = max(left, left + (right - left - wide) // 2)
+        middle = box.y() + box.height() // 2
+        painter.setPen(QPen(theme.strong_line, 1, Qt.PenStyle.DashLine))
+        if x - 14 > left:
+            painter.drawLine(left, middle, x - 14, middle)
+            painter.drawLine(x + wide + 14, middle, right, middle)
+        self._text(painter, QRect(x, box.y(), wide + 2, box.height()), said, theme.second, fonts.second)
+        x += metrics.horizontalAdvance(said)
+        self._text(painter, QRect(x, box.y(), wide + 2, box.height()), shows, theme.accent, fonts.second)
+
     def _reply(self, painter: QPainter, box: QRect, step: Step) -> None:
         """A widget stands here and paints itself."""
 
@@ -216,7 +236,7 @@ class RowPainter(QStyledItemDelegate):
             return
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if chosen and shape in {"work", "interrupted"}:
+        if chosen and shape in {"work", "interrupted", "compaction"}:
             painter.fillRect(box, self._look.theme.selection)
         elif chosen:
             painter.fillRect(box, self._look.theme.background)  # over the fill that Qt gives a chosen row

@@ -20,7 +20,8 @@ HEIGHT: Final = 55
 EDGE: Final = 16
 INSET: Final = 8
 THICK: Final = 6
-PER_PIXEL: Final = 2
+KEPT: Final = 8
+PER_PIXEL: Final = 1
 REDRAW_AFTER: Final = 1_000_000  # microseconds
 
 
@@ -42,6 +43,7 @@ class JourneyStrip(QWidget):
         self._axis = Axis.of((), 0)
         self._marks: list[Mark] = []
         self._picture = QPixmap()
+        self._kept: dict[tuple[str, int, int], tuple[list[Mark], Axis, QPixmap]] = {}
         self._seen = (0, 0)
         self.setObjectName("run.strip")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -54,7 +56,7 @@ class JourneyStrip(QWidget):
         other = session != self._session
         if other or not going or self._clock() - self._drawn_at >= REDRAW_AFTER:
             self._session, self._count = session, count
-            self._read()
+            self._read(going=going)
 
     def frame(self, first: int, last: int) -> None:
         """The rows that are on screen."""
@@ -66,6 +68,7 @@ class JourneyStrip(QWidget):
 
     def restyle(self, look: Look) -> None:
         self._look = look
+        self._kept.clear()
         self._picture = QPixmap()
         self.update()
 
@@ -73,16 +76,28 @@ class JourneyStrip(QWidget):
     def axis(self) -> Axis:
         return self._axis
 
-    def _read(self) -> None:
+    def _read(self, *, going: bool = False) -> None:
         self._drawn_at = self._clock()
+        key = (self._session, self._count, self.width())
+        if key in self._kept and not going:
+            self._marks, self._axis, self._picture = self._kept[key]
+            self.update()
+            return
         room = max(100, self.width() - 2 * EDGE)
         found = self._rows.sample(self._session, self._count, PER_PIXEL * room) if self._session else []
         self._marks = [mark for mark in found if mark.kind not in NO_LANE]
         ended = max((mark.ended or mark.began for mark in self._marks), default=0)
-        going = any(mark.status in {"running", "waiting"} and not mark.ended for mark in self._marks[-40:])
-        self._axis = Axis.of(self._marks, self._drawn_at if going else ended)
+        open_end = any(mark.status in {"running", "waiting"} and not mark.ended for mark in self._marks[-40:])
+        self._axis = Axis.of(self._marks, self._drawn_at if open_end else ended)
         self._picture = QPixmap()
         self.update()
+
+    def _keep(self) -> None:
+        """Whoever comes back to a session sees its strip at once."""
+        key = (self._session, self._count, self.width())
+        self._kept[key] = (self._marks, self._axis, self._picture)
+        while len(self._kept) > KEPT:
+            del self._kept[next(iter(self._kept))]
 
     def _paint_picture(self) -> QPixmap:
         theme, ratio = self._look.theme, self.devicePixelRatioF()
@@ -94,9 +109,10 @@ class JourneyStrip(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         room = self.width() - 2 * EDGE
         step = (self.height() - 2 * INSET - THICK) / (LANE_COUNT - 1)
+        brushes = {name: blend(theme.colour(name), theme.panel, 0.9) for name in LANES}
         for mark in self._marks:
             token = kind_look(mark.kind).token
-            colour = theme.failed if mark.status == "failed" else theme.colour(token)
+            token = "failed" if mark.status == "failed" else token
             left = EDGE + room * self._axis.of_time(mark.began)
             ended = mark.ended or (self._drawn_at if mark.status in OPEN else mark.began)
             width = max(3.0, EDGE + room * self._axis.of_time(ended) - left)
@@ -106,7 +122,7 @@ class JourneyStrip(QWidget):
                 painter.fillRect(QRectF(left, 2, 2, self.height() - 4), theme.waiting)
                 continue
             top = INSET + LANES.get(token, LANE_COUNT - 1) * step
-            painter.setBrush(blend(colour, theme.panel, 0.9))
+            painter.setBrush(brushes.get(token) or blend(theme.colour(token), theme.panel, 0.9))
             painter.drawRoundedRect(QRectF(left, top, width, THICK), min(2.5, width / 2), 2.5)
         painter.end()
         return made
@@ -128,6 +144,7 @@ class JourneyStrip(QWidget):
         theme = self._look.theme
         if self._picture.isNull():
             self._picture = self._paint_picture()
+            self._keep()
         painter = QPainter(self)
         painter.drawPixmap(0, 0, self._picture)
         painter.fillRect(0, self.height() - 1, self.width(), 1, theme.line)
@@ -139,7 +156,7 @@ class JourneyStrip(QWidget):
         box = QRectF(left + 0.5, 2.5, max(10.0, right - left), self.height() - 6)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         fill = theme.accent
-        fill.setAlphaF(0.12 if theme.dark else 0.08)
+        fill.setAlphaF(0.08 if theme.dark else 0.04)
         painter.setBrush(fill)
         fill.setAlphaF(1.0)
         painter.setPen(QPen(theme.accent, 2 if self.hasFocus() else 1))

@@ -349,3 +349,15 @@ def test_another_look_paints_and_keeps_the_place(show: Show, qtbot: QtBot, look:
     view.restyle(look)
     settle(view)
     assert bar.value() == value and view.grab().toImage() == picture
+
+
+def test_a_compaction_is_a_line_across_the_run(show: Show) -> None:
+    rows = ListedRows()
+    rows.add("run")
+    rows.add("compaction", marks={"before": 61_000, "after": 18_400}, object="80 % of the window")
+    rows.add("compaction", "stopped")
+    view = show(rows)
+    said = [view.model().index(place, 0).data() for place in (1, 2)]
+    assert said == ["context compacted · 61.0k → 18.4k tokens", "the context was not compacted"]
+    view.select_row(1)
+    assert not view.grab().isNull()

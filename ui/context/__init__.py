@@ -1,0 +1,1 @@
+"""The Context tab: what fills the window of the model, over time."""
