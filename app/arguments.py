@@ -4,6 +4,7 @@ import argparse
 from typing import NoReturn
 
 from app import __version__
+from core.domain.consent import DEFAULT_MODE, MODE_WORDS, MODES, Mode
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 WIRES = ("chat", "responses", "anthropic", "ollama")
@@ -42,6 +43,16 @@ def _json(command: argparse.ArgumentParser, text: str = "print one JSON object a
     command.add_argument("--json", action="store_true", help=text)
 
 
+def _mode(command: argparse.ArgumentParser, usual: Mode) -> None:
+    words = "; ".join(f"{mode}: {words}" for mode, words in MODE_WORDS.items())
+    text = f"what a person is asked about (else {usual}). {words}"
+    command.add_argument("--mode", choices=MODES, default=usual, help=text)
+    command.add_argument(
+        "--allow", action="append", default=[], metavar="TOOL[:PATTERN]",
+        help="allow this run a tool, or what a pattern of it means: --allow write --allow 'run:pytest *'",
+    )  # fmt: skip
+
+
 def _run(commands: "argparse._SubParsersAction[_Parser]") -> None:
     run = _add(commands, "run", "Begin a session with a task and follow it to its end.")
     run.add_argument("task", metavar="TASK")
@@ -58,11 +69,12 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> None:
     run.add_argument("--max-cost", type=_amount, metavar="X", help="US dollars; 0 means no limit (else as set)")
     demo = _add(commands, "demo", "Play the built-in demo in a sample folder. No network, no key.")
     for command in (run, demo):
+        _mode(command, DEFAULT_MODE if command is run else "trust")
         command.add_argument(
             "--max-rounds", type=_count, metavar="N", help="0 means no limit (else as set, at first 60)"
         )
         command.add_argument("--answer", action="append", default=[], metavar="TEXT", help="answers, in order")
-        command.add_argument("--no-questions", action="store_true", help="every question is declined")
+        command.add_argument("--no-questions", action="store_true", help="every question and every request is declined")
         _how_to_ask(command)
         _json(command)
     resume = _add(commands, "resume", "Let an interrupted or waiting run go on.")
@@ -72,8 +84,9 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> None:
     settle.add_argument("--skip", dest="settle", action="store_const", const="skip", help="go on without it")
     settle.add_argument("--end", dest="settle", action="store_const", const="end", help="end the run")
     resume.set_defaults(settle="")
+    resume.add_argument("--mode", choices=MODES, default="", help="from now on; what waits is decided by it too")
     resume.add_argument("--answer", action="append", default=[], metavar="TEXT", help="answers, in order")
-    resume.add_argument("--no-questions", action="store_true", help="every question is declined")
+    resume.add_argument("--no-questions", action="store_true", help="every question and every request is declined")
     _json(resume)
 
 
@@ -119,12 +132,19 @@ def _how_to_ask(command: argparse.ArgumentParser) -> None:
 
 
 def _answering(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    answer = _add(commands, "answer", "Answer a question.")
-    answer.add_argument("question", metavar="QUESTION")
-    answer.add_argument("text", metavar="TEXT", nargs="?", default="")
+    answer = _add(commands, "answer", "Answer a question, or say whether a call may happen.")
+    answer.add_argument("question", metavar="ID", help="of a question or of a request, as `questions` shows it")
+    answer.add_argument("text", metavar="TEXT", nargs="?", default="", help="an answer in words")
     answer.add_argument("--option", type=int, metavar="N", default=0, help="the option with this number, from 1")
-    answer.add_argument("--decline", action="store_true", help="say that you will not answer")
-    questions = _add(commands, "questions", "List the open questions.")
+    answer.add_argument(
+        "--decline",
+        nargs="?",
+        const="",
+        metavar="TEXT",
+        help="do not answer; refuse a call, for this reason",
+    )
+    answer.add_argument("--alike", action="store_true", help="the same for requests like it that wait in the session")
+    questions = _add(commands, "questions", "List the open questions, and the calls that wait for a word.")
     _json(questions)
     stop = _add(commands, "stop", "Stop a run.")
     stop.add_argument("session", metavar="SESSION")
@@ -169,7 +189,7 @@ def _history(commands: "argparse._SubParsersAction[_Parser]") -> None:
     fork.add_argument("--model", metavar="NAME", default="", help="with --again: by this model")
     fork.add_argument("--script", metavar="FILE", help="with --again: by this script")
     fork.add_argument("--answer", action="append", default=[], metavar="TEXT", help="answers, in order")
-    fork.add_argument("--no-questions", action="store_true", help="every question is declined")
+    fork.add_argument("--no-questions", action="store_true", help="every question and every request is declined")
     _json(fork)
 
     _replay(commands)

@@ -54,6 +54,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
     journal = Journal(opened.database, reader)
     drafts = Drafts()
     catalogue = Catalogue(lambda: settings.now, Secrets(os.environ), os.environ)
+    book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
 
     def place(work: Path, session: str) -> Place:
         def hear(call: str, printed: bytes) -> None:
@@ -69,10 +70,10 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
         catalogue,
         partial(briefed, home=folder),
         place,
+        book,
         tiers=lambda: settings.now.tiers,
         compact_at=lambda: settings.now.compact_at,
     )
-    book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
     providers = Providers(catalogue, settings, os.environ)
     engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers)
     if opened.database:

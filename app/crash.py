@@ -1,6 +1,7 @@
 """The door for exceptions nobody caught: written down with their stack, told, and the program goes on."""
 
 import faulthandler
+import os
 import sys
 import threading
 import traceback
@@ -9,6 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
+
+from core.domain.redact import Redactor, known_in
 
 
 class CrashDoor:
@@ -40,12 +43,13 @@ class CrashDoor:
             self._file = None
 
     def report(self, error: BaseException) -> None:
-        """Write the stack down and tell in a line."""
-        lines = traceback.format_exception(error)
+        """Write the stack down, without keys, and tell in a line."""
+        redactor = Redactor(known_in(os.environ))
+        lines = redactor.text("".join(traceback.format_exception(error)))
         file = self._file or sys.stderr
-        file.write(f"--- {datetime.now().astimezone().isoformat(timespec='seconds')}\n{''.join(lines)}")
+        file.write(f"--- {datetime.now().astimezone().isoformat(timespec='seconds')}\n{lines}")
         file.flush()
-        self._tell(f"{type(error).__name__}: {error}")
+        self._tell(redactor.text(f"{type(error).__name__}: {error}"))
 
     def of_loop(self, _loop: object, context: dict[str, Any]) -> None:
         """As an asyncio exception handler."""

@@ -137,7 +137,7 @@ class Program(QObject):
             from core.models.catalogue import SCRIPTED
 
             folder = sample_folder(self._folder)
-            began = RunStarted(SCRIPTED, 60, Text(demo_script()), attended=True)
+            began = RunStarted(SCRIPTED, 60, Text(demo_script()), attended=True, mode="trust")
             return await engine.start(DEMO_TASK, folder, began)
 
         return await bridge.ask(start)

@@ -2,16 +2,19 @@
 
 import asyncio
 
+from app.commands.consenting import tell_consent
 from app.commands.context import Context
 from app.commands.exits import BY_STATUS, FAILED, STOPPED, WAITING
 from app.output import plain_entry
-from core.domain.events import QuestionAsked, Replied, RunEnded, RunInterrupted
+from core.domain.events import ConsentAsked, QuestionAsked, Replied, RunEnded, RunInterrupted
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import OPEN, Step, verb
 from core.engine.engine import Engine
 from core.store.told import Told
+
+NOBODY = "Nobody is there to be asked."
 
 
 class Follower:
@@ -59,13 +62,24 @@ class Follower:
         return row.parent == session
 
     async def open_questions(self, session: str) -> int | None:
-        """Questions that were asked before we listened."""
+        """Questions and requests that were made before we listened."""
         for row, question in self._context.engine.questions():
             if row.id == session or self._is_below(row, session):
                 code = await self._answer(question)
                 if code is not None:
                     return code
-        return None
+        return await self._decide(session)
+
+    async def _decide(self, session: str) -> int | None:
+        """Of what waits to happen; None when the run goes on."""
+        engine, typed = self._context.engine, self._context.typed
+        waiting = [each for _, each in engine.consents() if each.session == session]
+        for each in waiting:
+            if typed.no_questions:
+                await engine.deny(each.request.id, NOBODY)
+            elif not typed.json:
+                tell_consent(self._context, each)
+        return WAITING if waiting and not typed.no_questions else None
 
     async def _react(self, told: Told) -> int | None:
         match told.entry.event:
@@ -77,6 +91,8 @@ class Follower:
                 return WAITING
             case QuestionAsked(question=question):
                 return await self._answer(question)
+            case ConsentAsked():
+                return await self._decide(told.entry.session)
             case _:
                 return None
 

@@ -22,7 +22,7 @@ async def sessions(context: Context) -> int:
         else:
             when = datetime.fromtimestamp(row.updated / SECOND).astimezone().strftime("%Y-%m-%d %H:%M")
             pinned = "* " if row.pinned else ""
-            context.out.write(f"{row.id}  {when}  {row.status:11}  {pinned}{row.title}")
+            context.out.write(f"{row.id}  {when}  {row.status:11}  {pinned}{_title(row)}")
     return DONE
 
 
@@ -31,6 +31,11 @@ def _listed(row: SessionRow, which: str) -> bool:
     if which == "trash":
         return row.trashed > 0
     return not row.trashed and (which == "all" or (row.archived > 0) == (which == "archived"))
+
+
+def _title(row: SessionRow) -> str:
+    """A sub-agent's work is listed as such."""
+    return f"{'  ' * row.depth}↳ {row.called}: {row.title}" if row.parent else row.title
 
 
 async def show(context: Context) -> int:

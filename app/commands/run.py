@@ -53,6 +53,8 @@ async def resume(context: Context) -> int:
     session = session_named(engine, typed.session)
     follower = Follower(context)
     try:
+        if typed.mode:
+            await engine.set_mode(session, typed.mode)
         await engine.resume(session, typed.settle)
         if typed.settle == "end":
             return STOPPED
@@ -68,6 +70,8 @@ async def _begin(context: Context, task: str, folder: Path, began: RunStarted) -
         typed = context.typed
         began = replace(
             began,
+            mode=typed.mode,
+            allow=tuple(typed.allow),
             in_words=getattr(typed, "text_calls", False),  # the demo has no choice of it
             autonomy=typed.autonomy,
             unanswered=typed.unanswered if typed.answer_minutes > 0 else "wait",

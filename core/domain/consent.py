@@ -109,8 +109,8 @@ def scopes(request: ConsentRequest) -> tuple[Scope, ...]:
 
 
 def alike(one: ConsentRequest, other: ConsentRequest) -> bool:
-    """May the two be answered together? Only where one pattern would speak of both, and nothing is lost for good."""
-    same = ("tool", "cwd", "level", "why", "taint", "patterns", "agent")
+    """May the two be answered together? Where both only read, or one pattern speaks of both; never what is lost."""
+    same = ["tool", "cwd", "level", "why", "taint", "agent"] + ([] if one.touches == "reads" else ["patterns"])
     return bool(one.patterns) and one.undoable and other.undoable and all(
         getattr(one, name) == getattr(other, name) for name in same
     )  # fmt: skip

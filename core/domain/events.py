@@ -97,6 +97,7 @@ class RunStarted:
     last reply must have. `in_words`: the model writes its calls as text.
     `boundary` surrounds words that are data: nobody could have known it.
     `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
+    `taint` are the strangers whose words the agent has read that gave it its task.
     `effort`, `max_output` and `temperature` are asked of the model where they are set.
     `autonomy` says how often the agent may ask, `unanswered` what happens when nobody answers for `answer_minutes`.
     """
@@ -117,6 +118,7 @@ class RunStarted:
     schema: Text = Text()
     mode: Mode = DEFAULT_MODE
     allow: tuple[str, ...] = ()
+    taint: tuple[str, ...] = ()
     autonomy: Autonomy = "balanced"
     unanswered: Unanswered = "wait"
     answer_minutes: float = 0.0
@@ -230,11 +232,12 @@ class CallStarted:
 
 @dataclass(frozen=True, slots=True)
 class CallRefused:
-    """A call that was not run, and what the model is told instead of a result."""
+    """A call that was not run, and what the model is told instead of a result; `rule` is the id of one that denied."""
 
     call_id: str
     tool: str
     reason: Text
+    rule: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ HINTS: Mapping[str, tuple[str, ...]] = MappingProxyType(  # in lower case: witho
     }
 )
 OPEN_END = {"private key": re.compile(r"(?s).*?-----END [A-Z0-9 ]{1,60}-----")}
+NAMES = re.compile(r"(?i)(?:key|token|secret|password|passwd|credentials?)$")
 TAIL = 512  # characters a stream holds back: no beginning of a key is longer
 MOST_HELD = 65_536
 
@@ -71,11 +72,11 @@ class Redactor:
 
     __slots__ = ("_kinds", "_known", "_longest")
 
-    def __init__(self, known: Iterable[str] = ()) -> None:
+    def __init__(self, known: Iterable[str] = (), kinds: Iterable[str] = PATTERNS) -> None:
         forms = sorted({form for value in known for form in _forms(value)}, key=len, reverse=True)
         exact = "|".join(map(re.escape, forms))
         self._known = re.compile(exact) if forms else None
-        self._kinds = {kind: re.compile(pattern) for kind, pattern in PATTERNS.items()}
+        self._kinds = {kind: re.compile(PATTERNS[kind]) for kind in kinds}
         self._longest = max(map(len, forms), default=0)
 
     def __repr__(self) -> str:
@@ -151,6 +152,11 @@ class Stream:
         self._held = self._held[end.end() :]
         self._inside = None
         return False
+
+
+def known_in(environment: Mapping[str, str]) -> list[str]:
+    """The values of the variables that hold keys, by their names."""
+    return [value for name, value in environment.items() if NAMES.search(name)]
 
 
 def _forms(value: str) -> Iterable[str]:

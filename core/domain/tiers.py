@@ -7,6 +7,7 @@ Tier = Literal["small", "mid", "frontier"]
 Moment = Literal["summary", "review", "vision", "failure", "first", "any"]
 
 AUTO: Final = "auto"  # the model of a run that lets the rules choose for each step
+NAMES: Final = frozenset({AUTO, "small", "mid", "frontier"})  # what may stand where a model is named
 WHY: Final[dict[Moment, str]] = {
     "summary": "a summary",
     "review": "a review",

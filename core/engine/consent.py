@@ -55,8 +55,9 @@ class Facts:
         run: names the run; a rule for one run is bound to it.
         data: our own data folder.
         level: how well commands are confined here.
-        changed: files the agent has written in this run.
+        changed: files the agent has written in this session.
         hosts: what commands of this run may reach; none means no network.
+        granted: tools that the person allowed when the run began.
         posix: commands go through a POSIX shell.
         real: where a path of the folder really leads, links followed, relative to it.
     """
@@ -68,6 +69,7 @@ class Facts:
     level: Level
     changed: frozenset[str] = frozenset()
     hosts: tuple[str, ...] = ()
+    granted: frozenset[str] = frozenset()
     posix: bool = os.name == "posix"
     real: Callable[[str], str] = lambda path: path
     secret: Callable[[str], bool] = is_secret
@@ -250,7 +252,7 @@ def _forced_command(act: Act, facts: Facts, ask: _Asking) -> Asks | None:
     for part in line.parts if isinstance(line, Understood) else ():
         for pattern in obeyed_by(part):
             if found := sorted(path for path in facts.changed if _named(path, pattern)):
-                return ask(f"{part[0]} does what {found[0]} says, and the agent changed that in this run.", patterns=())
+                return ask(f"{part[0]} does what {found[0]} says, and the agent changed that.", patterns=())
     return None
 
 
@@ -293,13 +295,16 @@ def _by_allow(act: Act, rules: Sequence[Rule], facts: Facts) -> Allowed | None:
 
 
 def _by_mode(act: Act, mode: Mode, facts: Facts) -> Allowed | None:
-    allowed = f"mode: {mode}"
+    granted = act.tool in facts.granted
+    allowed = f"allowed when the run began: {act.tool}" if granted else f"mode: {mode}"
     match act.touches:
-        case "reads" if mode != "ask":
+        case "reads" if granted or mode != "ask":
             return Allowed(allowed)
-        case "writes" if mode in ("accept", "trust"):
+        case "writes" if granted or mode in ("accept", "trust"):
             return Allowed(allowed)
-        case "runs" if mode == "trust":
+        case "network" if granted:
+            return Allowed(allowed)
+        case "runs" if granted or mode == "trust":
             line = read_line(act.subjects[0])
             understood = isinstance(line, Understood)
             argv = line.parts[0] if isinstance(line, Understood) and line.single else ()

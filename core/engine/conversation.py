@@ -9,6 +9,7 @@ from core.domain.events import (
     Call,
     CallRefused,
     CallStarted,
+    ConsentGiven,
     ContextCompacted,
     Delegated,
     DelegateEnded,
@@ -17,6 +18,7 @@ from core.domain.events import (
     LimitMet,
     LimitRaised,
     ModelChosen,
+    ModeSet,
     Nudged,
     PersonSpoke,
     QuestionAnswered,
@@ -40,11 +42,14 @@ from core.domain.question import Answer, Question, spoken
 from core.engine.compaction import NOTES, PERSON, REPLIES, compacted
 from core.engine.limits import FIELDS
 from core.engine.repeats import Repeats
+from core.engine.rights import Rights
+from core.engine.strangers import source_of
 from core.engine.weights import Weights
 from core.models.tokens import learned
 from core.timeline.ledger import RESULTS
 
 TOO_LONG = "its server found it too long"
+PERSONS = (QuestionAnswered, ConsentGiven, ModeSet, RunResumed, RunStarted, RunInterrupted)  # they took the time
 NOT_RUN = Text("[This call was not run: the run ended before it.]")
 
 
@@ -58,6 +63,7 @@ class Conversation:
         waiting: words of the person that the model has not been sent.
         questions: what was asked in this run: the answer, or None while it is open; `asked` are those of the agent
             itself, with their times, and `held` those somebody has begun to answer.
+        rights: what decides whether a call may happen.
         spent: what this run used of its limits; `allowed` what it may use, `noticed` the limits that were told of.
         repeats: equal results in a row.
         seq: the last entry that was heard; none is heard twice.
@@ -80,6 +86,7 @@ class Conversation:
     questions: dict[str, Answer | None] = field(default_factory=dict)
     asked: dict[str, Question] = field(default_factory=dict)
     held: set[str] = field(default_factory=set)
+    rights: Rights = field(default_factory=Rights)
     spent: dict[str, float] = field(default_factory=dict)
     allowed: dict[str, float] = field(default_factory=dict)
     noticed: set[str] = field(default_factory=set)
@@ -113,6 +120,7 @@ class Conversation:
             return  # neither the model's business nor the run's time
         self._count(entry)
         self.run = entry.run
+        self.rights.hear(entry.event)
         match entry.event:
             case RunStarted() | ModelChosen():
                 self._begin(entry.event)
@@ -132,6 +140,7 @@ class Conversation:
                 self.started[name] = what
             case ToolReturned(call_id=name, output=output, failed=failed, attachments=attached):
                 self.repeats.result(name, output.blob or output.head, failed)
+                self._note_source(name, output)
                 self._settle(name, output, failed, attached)
             case CallRefused(call_id=name, reason=reason):
                 self.repeats.result(name, reason.head, True)
@@ -147,8 +156,8 @@ class Conversation:
             case QuestionAnswered(question_id=question_id, call_id=name, answer=answer):
                 self.questions[question_id] = answer
                 self._settle(name, Text(spoken(answer)))
-            case LimitMet() | LimitRaised():
-                self._limit(entry.event)
+            case LimitMet() | LimitRaised() | ModeSet():
+                self._terms(entry.event)
             case RunEnded():
                 for name in tuple(self.pending):
                     self._settle(name, NOT_RUN, failed=True)
@@ -231,7 +240,7 @@ class Conversation:
     def _count(self, entry: Entry) -> None:
         """What the run used. The time a person took is the person's, and so is the time Journeyman was closed."""
         event = entry.event
-        if not isinstance(event, QuestionAnswered | RunResumed | RunStarted | RunInterrupted):
+        if not isinstance(event, PERSONS):
             passed = max(0, entry.at - self.at) / (60 * SECOND)
             # While a sub-agent waits for the person, the time is the person's as well.
             spent = min(passed, event.minutes) if isinstance(event, DelegateEnded) else passed
@@ -246,8 +255,18 @@ class Conversation:
         if isinstance(event, Replied | ContextCompacted):
             self.spent["tokens"] = self.spent.get("tokens", 0.0) + event.usage.input + event.usage.output
 
-    def _limit(self, event: LimitMet | LimitRaised) -> None:
-        if isinstance(event, LimitRaised):
+    def _note_source(self, call: str, output: Text) -> None:
+        """Words of others are told from ours by the call that brought them."""
+        if call not in self.pending or call not in self.started:
+            return
+        if source := source_of(self.pending[call].tool, self.started[call]):
+            self.rights.sources[output] = source
+
+    def _terms(self, event: LimitMet | LimitRaised | ModeSet) -> None:
+        """On what terms the run goes on. The next run begins on the same."""
+        if isinstance(event, ModeSet):
+            self.start = replace(self.start, mode=event.mode) if self.start else None
+        elif isinstance(event, LimitRaised):
             self.allowed[event.limit] = event.allowed
             self.noticed.discard(event.limit)
         else:

@@ -112,6 +112,7 @@ class Children:
             attended=False,  # at a limit it ends and reports; whether to go on is the parent's question
             system=Text(),
             boundary="",
+            taint=tuple(run.talk.rights.taint),
             guides=(),
             role=called(asked),
             schema=Text(json.dumps(asked.schema, ensure_ascii=False)) if asked.schema is not None else Text(),

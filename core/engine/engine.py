@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,13 +18,12 @@ from core.engine.choosing import choose_model
 from core.engine.consents import Consents
 from core.engine.doubt import GOES_ON, Settle
 from core.engine.drafts import Draft, Drafts
-from core.engine.history import History
-from core.engine.past import Past
 from core.engine.profiles import Profile, profiles
 from core.engine.providers import Overview, Providers
 from core.engine.runs import Runs
 from core.engine.shelf import Shelf
 from core.engine.slash import Slash, commands, expanded
+from core.engine.trust import FolderTrust, look, refuse_unfit, trust
 from core.models.trial import Trial
 from core.settings.file import SettingsFile
 from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact, names
@@ -38,6 +39,8 @@ from core.tools.catalogue import specs
 from core.workspace.paths import workspace
 
 if TYPE_CHECKING:
+    from core.engine.history import History
+    from core.engine.past import Past
     from core.store.tables import Figures
 
 
@@ -69,17 +72,31 @@ class Engine:
         self.providers = providers
         self._book = book
         self._consents = Consents(journal, reader, book, runs.claimed)
-        self.history = History(journal, reader, runs.begin, runs.check, runs.still)
-        self.past = Past(journal, reader)
         self.shelf = Shelf(journal, reader, opened.database, self._end)
 
+    @cached_property
+    def history(self) -> "History":
+        """Forks, replays, put-backs and verdicts. Nobody looks back while a window opens."""
+        from core.engine.history import History
+
+        return History(self._journal, self._reader, self._runs.begin, self._runs.check, self._runs.still)
+
+    @cached_property
+    def past(self) -> "Past":
+        """What a person looks for in what was."""
+        from core.engine.past import Past
+
+        return Past(self._journal, self._reader)
+
     async def warm_up(self) -> None:
-        """Make what the first run would wait for: nobody waits for the first run while a window opens."""
+        """Make what a person's first wishes would wait for, now that the window is there."""
 
         def make() -> None:
             for kind in KINDS:
                 adapter(kind)
             specs()
+            for name in ("core.engine.history", "core.engine.past"):
+                import_module(name)
 
         await asyncio.to_thread(make)
 
@@ -88,6 +105,7 @@ class Engine:
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
         place = workspace(folder)
+        refuse_unfit(place, self._opened.path.parent)
         sent = await asyncio.to_thread(expanded, task, self._opened.path.parent, place)
         return await self._runs.open(SessionOpened("", str(place), title_of(task)), sent, began)
 
@@ -143,7 +161,7 @@ class Engine:
         await self._runs.answers.hold(question)
 
     async def _gone_on(self, session: str, go_on: bool) -> str:
-        if go_on and not self._runs.going(root := self._runs.children.root(session)):
+        if go_on and not self._runs.going(root := self.root(session)):
             await self._runs.resume(root)
         return session
 
@@ -174,6 +192,14 @@ class Engine:
         """The rules that hold, or why they cannot be read."""
         return self._book.read()
 
+    async def folder_trust(self, folder: Path) -> FolderTrust:
+        """Whether the person trusts the folder, and what it brings along."""
+        return await asyncio.to_thread(look, self._book.read(), workspace(folder))
+
+    async def trust(self, folder: Path, trusted: bool = True) -> None:
+        """Obey what the folder brings along, or take its files for words of strangers. `revoke` takes it back."""
+        await trust(self._book, str(workspace(folder)), trusted)
+
     async def revoke(self, rule: str) -> str:
         """Take a rule back; what it said."""
         return await self._book.revoke(rule)
@@ -196,6 +222,10 @@ class Engine:
     def children(self, session: str) -> list[SessionRow]:
         """The sessions of its sub-agents, in order; `parent_call` names the call of each."""
         return self._reader.children(session)
+
+    def root(self, session: str) -> str:
+        """The session to go on with: of a sub-agent the one that waits for it."""
+        return self._runs.children.root(session)
 
     def going(self, session: str) -> bool:
         return self._runs.going(session)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from core.domain.clock import Clock, now
+from core.domain.consent import MODES
 from core.domain.events import Entry, FilesRewound, PersonSpoke, RunEvent, RunStarted, SessionForked, Text, VerdictGiven
 from core.domain.ids import session_id
 from core.domain.problems import Problem
@@ -103,6 +104,7 @@ class History:
         start = start or next((e.event for e in reversed(entries[:seq]) if isinstance(e.event, RunStarted)), None)
         if start is None:
             raise Problem("This message began no run.", "", "Send it as a new one.")
+        start = self._as_now(session, start)
         self._check(start)
         name = await self.fork(session, seq - 1, "edit")
         return Beginning(name, (replace(spoken, text=Text(text)), start))
@@ -110,12 +112,17 @@ class History:
     async def again(self, session: str, run: int, model: str = "", script: str = "") -> Beginning:
         """Fork at the start of a run, to let another model do it. Without a name: the same once more."""
         told = await self.told(session, run)
-        start = told.start
+        start = self._as_now(session, told.start)
         if model or script:
             start = replace(start, model=model or start.model, script=Text(script))
         self._check(start)
         name = await self.fork(session, told.first - 1, "model")
         return Beginning(name, (*told.words, start))
+
+    def _as_now(self, session: str, start: RunStarted) -> RunStarted:
+        """With what the session asks about today."""
+        mode = next((mode for mode in MODES if mode == self._row(session).mode), start.mode)
+        return replace(start, mode=mode)
 
     async def plan(self, session: str, to: int, force: Iterable[str] = (), *, only: str = "") -> Plan:
         """What putting the files back to how they were after the entry would do; `only` one of them, if named."""

@@ -22,8 +22,10 @@ from core.engine.asking import ask_person
 from core.engine.drafts import Draft
 from core.engine.finish import check_end
 from core.engine.guards import check_limits, check_repeats
+from core.engine.permission import permission
 from core.engine.recall import recall
 from core.engine.room import choice_of, look_for_room, next_of, sent, shrink
+from core.engine.strangers import tainted
 from core.engine.work import Work
 from core.models.model import Asked, Delta, Fault, Model
 from core.models.retry import wait_s
@@ -147,12 +149,22 @@ async def perform(run: Work, call: Call) -> None:
         return
     tool = TOOLS[call.tool]
     try:
-        await run.record(*await run.walls(tool), CallStarted(call.id, tool.name, tool.kind, tool.object(parameters)))
-        events, blobs = await run.act(tool, call.id, parameters, run.place, run.seen)
+        permitted = await permission(run, tool, call, parameters)
+    except Problem as problem:  # it names what cannot be looked at
+        permitted = CallRefused(call.id, tool.name, Text(str(problem)))
+    if isinstance(permitted, CallRefused):
+        await run.record(permitted)
+        return
+    try:
+        started = CallStarted(call.id, tool.name, tool.kind, tool.object(parameters))
+        await run.record(*await run.walls(tool), *permitted.facts, started)
+        place = run.place.acting(call.id, permitted.word)
+        events, blobs = await run.act(tool, call.id, parameters, place, run.seen)
     except asyncio.CancelledError:
         await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
         raise
-    await run.record(*events, blobs=blobs)
+    facts = tainted(run.talk.rights.taint, tool, call.id, started.object, events, trusted=run.trusted)
+    await run.record(*facts, blobs=blobs)
 
 
 async def look_back(run: Work, call: str, asked: Recall) -> None:

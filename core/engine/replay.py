@@ -12,10 +12,14 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from core.domain.consent import Allowed, Asks, Denied, Verdict
 from core.domain.events import (
     Call,
+    CallAllowed,
     CallRefused,
     CallStarted,
+    ConsentAsked,
+    ConsentGiven,
     Entry,
     Replied,
     ReplyCut,
@@ -32,6 +36,7 @@ from core.domain.events import (
     ToolReturned,
     kind_of,
 )
+from core.domain.ids import consent_id
 from core.domain.problems import Problem
 from core.engine.conversation import Conversation
 from core.engine.doubt import SKIPPED
@@ -207,6 +212,7 @@ class _Player:
             reader=self._reader,
             drafts=Drafts(),
             attended=start.attended,
+            judge=self._judge,
             expires=False,
             delegate=self._delegate,
             act=self._act,
@@ -231,6 +237,22 @@ class _Player:
             with suppress(asyncio.CancelledError):
                 await self._task
             self._task = None
+
+    async def _judge(self, run: Work, _tool: Tool, call: str, _parameters: Any) -> Verdict | None:
+        """The verdict of then, which nobody is asked about again. None where the next thing is a person's word."""
+        for event in self._coming():
+            match event:
+                case ConsentAsked(request=request, arguments=arguments) if request.call_id == call:
+                    return Asks(request, self._whole(arguments))
+                case CallAllowed(call_id=name, cause=cause, rule=rule) if name == call:
+                    return Allowed(cause, rule)
+                case CallRefused(call_id=name, reason=reason, rule=rule) if name == call:
+                    return Denied(self._whole(reason), rule)
+                case ConsentGiven(request_id=name) if name == consent_id(run.session, call):
+                    return None
+                case CallStarted(call_id=name) if name == call:
+                    return None
+        return None
 
     async def _act(
         self, tool: Tool, call: str, parameters: Any, _place: Place, _seen: dict[str, str]
@@ -331,6 +353,7 @@ MADE = frozenset(
         "replied",
         "reply_cut",
         "retried",
+        "call_allowed",
         "call_started",
         "call_refused",
         "file_changed",
@@ -338,6 +361,7 @@ MADE = frozenset(
         "delegated",
         "delegate_ended",
         "question_asked",
+        "consent_asked",
         "decision_made",
         "problem_reported",
         "tainted",

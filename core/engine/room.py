@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from core.domain.events import ContextCompacted, RequestSent, Text
 from core.domain.messages import Message
+from core.domain.problems import Problem
 from core.domain.tiers import ONE_FOR_ALL, Choice, Moment, choose
 from core.engine.compaction import compacted, fact, plan
 from core.engine.conversation import TOO_LONG
@@ -66,6 +67,12 @@ async def look_for_room(run: Work, choice: Choice) -> None:
         why = f"{total:,} of {most:,.0f} tokens"
         if not await make_room(run, choice, why, most):
             run.futile = total
+
+
+async def compact_at_rest(run: Work) -> None:
+    """Because a person asked for it, while nothing of the session goes on."""
+    if not await make_room(run, choice_of(run), BY_HAND, 0.0):
+        raise Problem("There is nothing to compact yet.", "Only the task and the last exchanges are there.", "")
 
 
 async def shrink(run: Work, choice: Choice, fault: Fault) -> bool:

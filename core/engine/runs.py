@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -31,13 +32,17 @@ from core.engine.conversation import start_of
 from core.engine.delegate import WITH_PARENT, Children
 from core.engine.doubt import GOES_ON, SKIPPED, Doubt, Settle
 from core.engine.drafts import Drafts
+from core.engine.grants import read_grants
+from core.engine.judging import judged
 from core.engine.loop import work
-from core.engine.room import BY_HAND, choice_of, make_room
+from core.engine.room import compact_at_rest
+from core.engine.trust import trusts
 from core.engine.work import Work, each_once
 from core.models.catalogue import Catalogue
 from core.models.model import Model
 from core.store.journal import Journal
 from core.store.reader import Reader
+from core.store.rule_book import RuleBook
 from core.store.told import Told
 from core.tools.place import Place
 
@@ -59,6 +64,7 @@ class Runs:
         report: called with an exception that is a bug of ours.
         brief: says in the start of a run what its model is told.
         place: opens the place a run works in, by its folder and its session.
+        book: the rules that calls are judged by.
         tiers: which models do which work; `compact_at` is the size of context a person set as the limit, 0 none.
         claimed: questions and requests that somebody is about to answer, so that each is answered once.
     """
@@ -72,6 +78,7 @@ class Runs:
         models: Catalogue,
         brief: Callable[[RunStarted, Path], Awaitable[RunStarted]],
         place: Callable[[Path, str], Place],
+        book: RuleBook,
         tiers: Callable[[], Tiers] = lambda: ONE_FOR_ALL,
         compact_at: Callable[[], int] = lambda: 0,
     ) -> None:
@@ -82,6 +89,7 @@ class Runs:
         self._models = models
         self._brief = brief
         self._place = place
+        self._book = book
         self._tiers = tiers
         self._compact_at = compact_at
         self._live: dict[str, _Live] = {}
@@ -136,6 +144,7 @@ class Runs:
 
     def check(self, began: RunStarted) -> Model:
         """What is wrong with a model or its script is said before anything is written."""
+        read_grants(began.allow, "the first")
         return self._models.model(choose(self._tiers(), began.model, ()).model, self._whole(began.script))
 
     async def say(self, session: str, text: str, *, now: bool = False, attached: Sequence[Attachment] = ()) -> None:
@@ -150,7 +159,8 @@ class Runs:
                 await self._journal.append(session, words)
                 if now:
                     live.work.cut()
-                if not self.going(session):  # the run ended meanwhile, without having heard it
+                # The run ended meanwhile, without having heard it. One that was paused hears it when it goes on.
+                if not self.going(session) and self._row(session).status not in GOES_ON:
                     await self._begin(session, start_of(await talk_of(self._journal, session)))
             else:
                 await self._begin(session, words, start_of(await talk_of(self._journal, session)))
@@ -172,12 +182,9 @@ class Runs:
             self._refuse_closing()
             place = self._place(Path(self._row(session).folder), session)
             try:
-                run = await self._work_of(session, place, None)
-                done = await make_room(run, choice_of(run), BY_HAND, 0.0)
+                await compact_at_rest(await self._work_of(session, place, None))
             finally:
                 await place.close()
-            if not done:
-                raise Problem("There is nothing to compact yet.", "Only the task and the last exchanges are there.", "")
 
     async def stop(self, session: str, why: str = STOPPED) -> None:
         """Cut the model call, kill the process group, end the run, and the sub-agents with it."""
@@ -297,21 +304,11 @@ class Runs:
         async for entry in self._journal.read(session, talk.seq):
             talk.hear(entry)
         return Work(
-            session=session,
-            place=place,
-            model_name=started.model,
-            model=model,
-            attended=started.attended,
-            talk=talk,
-            journal=self._journal,
-            reader=self._reader,
-            drafts=self._drafts,
-            models=models,
-            tiers=self._tiers,
-            compact_at=self._compact_at,
-            claimed=self.claimed,
-            delegate=self.children.delegate,
-        )
+            session=session, place=place, model_name=started.model, model=model, attended=started.attended, talk=talk,
+            journal=self._journal, reader=self._reader, drafts=self._drafts, judge=partial(judged, self._book),
+            models=models, tiers=self._tiers, compact_at=self._compact_at, claimed=self.claimed,
+            trusted=trusts(self._book.now(), str(place.folder)) is not False, delegate=self.children.delegate,
+        )  # fmt: skip
 
     async def _work(self, run: Work) -> None:
         """The end of a run is a fact, whatever it was. Words that came too late for it begin the next."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.domain.clock import SECOND, now
+from core.domain.consent import Verdict
 from core.domain.events import (
     Attachment,
     Call,
@@ -26,6 +27,7 @@ from core.engine.acts import act, file_changed
 from core.engine.conversation import Conversation
 from core.engine.doubt import Settle
 from core.engine.drafts import Drafts
+from core.engine.strangers import as_data, boundary
 from core.engine.weights import weight_of_tools
 from core.models.model import Model, Request, ToolSpec, Wanted
 from core.models.spoken import Spoken
@@ -41,6 +43,8 @@ from core.tools.tool import Change, Tool
 
 Act = Callable[[Tool, str, Any, Place, dict[str, str]], Awaitable[tuple[list[RunEvent], dict[str, bytes]]]]
 Giving = Callable[["Work", Call, Delegate], Awaitable[None]]
+
+Judge = Callable[["Work", Tool, str, Any], Awaitable[Verdict | None]]
 
 
 def each_once(make: Callable[[str], Model]) -> Callable[[str], Model]:
@@ -73,10 +77,12 @@ class Work:
         place: the folder and all that a call may touch; opened for the run, closed when it is gone.
         seen: files the run has read, with the digests of their contents: what was not read is not edited.
         pausing: the person wants it to pause at the next boundary, or for this other reason.
-        claimed: questions that somebody is about to answer, shared by all runs.
         expires: questions may run out of time; in a replay they do not. The time in which Journeyman was closed, before
             `began`, is not the person's.
         reading: set while a reply is being read; words sent now cut it.
+        judge: says whether a call may happen; a replay gives the verdict of then.
+        trusted: the person trusts the folder.
+        claimed: questions and requests that somebody is about to answer, shared by all runs.
         brief: what the model is told of itself, and the tools it has; made anew for each start.
         seats, delegate: how many sub-agents work at once, and how a call becomes one.
         settle: what a person said of calls that may have run; sub-agents that are taken up again are told.
@@ -95,6 +101,8 @@ class Work:
     journal: Journal
     reader: Reader
     drafts: Drafts
+    judge: "Judge"
+    trusted: bool = True
     attended: bool = False
     seen: dict[str, str] = field(default_factory=dict)
     pausing: bool = False
@@ -150,7 +158,7 @@ class Work:
             role,
             tools=brief.tools,
             wanted=self.wanted(),
-            whole=self.whole,
+            whole=self.told,
             contents=self.contents,
             system=brief.system,
         )
@@ -202,6 +210,14 @@ class Work:
     def whole(self, text: Text) -> str:
         """A text in full."""
         return self.reader.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
+
+    def told(self, text: Text) -> str:
+        """A text as a model reads it: what others wrote is marked as data, and keys in it are left out."""
+        source = self.talk.rights.sources.get(text)
+        if source is None:
+            return self.whole(text)
+        start = self.talk.start
+        return as_data(self.whole(text), source, (start and start.boundary) or boundary(self.session))
 
     def said(self) -> str:
         """The last words of the agent."""

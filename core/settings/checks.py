@@ -8,11 +8,11 @@ from pydantic import ConfigDict, TypeAdapter
 
 from core.domain.address import check_address, check_proxy
 from core.domain.problems import Problem
+from core.domain.tiers import NAMES
 from core.settings.schema import Provider, Settings, about
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
 MODEL = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}/\S.{0,199}|scripted")
-CHOSEN = ("auto", "small", "mid", "frontier")  # by the rules of the tiers
 _HINTS = get_type_hints(Settings)
 
 
@@ -36,7 +36,7 @@ def refuse_wrong(name: str, value: Any) -> None:
         _refuse_providers(value)
     if name == "proxy" and value:
         _refuse_proxy(value)
-    named = [value] if name == "model" and value and value not in CHOSEN else _models(name, value)
+    named = [value] if name == "model" and value and value not in NAMES else _models(name, value)
     for model in named:
         if not MODEL.fullmatch(model):
             raise _wrong(name, f"{model!r} does not name a model as PROVIDER/MODEL.")

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
-from core.domain.tiers import ONE_FOR_ALL, Tiers
+from core.domain.tiers import ONE_FOR_ALL
+from core.domain.tiers import Tiers as Tiers
 
 FORM = 1
 Wire = Literal["chat", "responses", "anthropic", "ollama"]
@@ -85,15 +86,17 @@ class Settings:
     prices: tuple[Price, ...] = setting(
         (), About("Models", "Prices", "Your own figures for models; they go before those of servers and of our table.")
     )
-    compact_at: int = setting(
-        0, About("Models", "Compact at", "Tokens at which older parts give way; 0: at 80 % of the window.", 0, 10**9)
-    )
     max_rounds: int = setting(60, About("Limits", "Rounds", "A run pauses after so many. 0 is no limit.", 0, 10**9))
     max_minutes: float = setting(0.0, About("Limits", "Minutes", "0 is no limit.", 0, 10**6, "min"))
     max_tokens: int = setting(0, About("Limits", "Tokens", "Sent and received. 0 is no limit.", 0, 10**12))
     max_cost: float = setting(
         0.0, About("Limits", "Money", "US dollars for a run, where prices are known. 0 is no limit.", 0, 10**6, "$")
     )
+    compact_at: int = setting(
+        0,
+        About("Limits", "Context", "Compact the context from so many tokens on. 0: at 80% of what the model takes.",
+              0, 10**9),
+    )  # fmt: skip
     proxy: str = setting(
         "", About("Network", "Proxy", "Requests go through it, but not those to this machine. Empty: none is used.")
     )

@@ -4,11 +4,11 @@ import dataclasses
 import json
 import secrets
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from core.domain.clock import Clock, now
 from core.domain.consent import Scope
@@ -17,6 +17,7 @@ from core.domain.problems import Problem, Trouble
 from core.domain.rules import Effect, Rule, Subject, check
 from core.store.database import Database
 
+T = TypeVar("T")
 COLUMNS = "id, effect, tool, subject, pattern, scope, place, matches, misses, by, made, session"
 _WORDS: dict[str, frozenset[str]] = {
     "effect": frozenset(get_args(Effect)), "subject": frozenset(get_args(Subject)), "scope": frozenset(get_args(Scope)),
@@ -43,6 +44,13 @@ class RuleBook:
         self._database = database
         self._flags = "immutable=1" if frozen else "mode=ro"
         self._clock = clock
+        self._now: Book | None = None
+
+    def now(self) -> Book:
+        """The rules as they were when they last changed: nobody but the owner of the folder changes them."""
+        if self._now is None or self._now.rules is None:
+            self._now = self.read()
+        return self._now
 
     def read(self) -> Book:
         """Every rule that was not revoked, or none at all: one bad rule spoils the book."""
@@ -67,7 +75,7 @@ class RuleBook:
         def write(db: sqlite3.Connection) -> None:
             db.executemany(f"INSERT INTO rule ({COLUMNS}, revoked) VALUES ({marks}, 0)", rows)
 
-        await self._writer().do(write)
+        await self._write(write)
 
     async def revoke(self, name: str) -> str:
         """End a rule, named by its id; what it said. A rule that cannot be read can be revoked as well."""
@@ -82,7 +90,13 @@ class RuleBook:
             db.execute("UPDATE rule SET revoked = ? WHERE id = ?", (moment, name))
             return f"{found[0]} {found[1]}" + (f": {found[2]}" if found[2] else "")
 
-        return await self._writer().do(write)
+        return await self._write(write)
+
+    async def _write(self, write: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            return await self._writer().do(write)
+        finally:
+            self._now = None
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
         uri = f"{self._path.absolute().as_uri()}?{self._flags}"

@@ -15,6 +15,7 @@ from core.tools.delegate import DESCRIPTION as DELEGATE_DESCRIPTION
 from core.tools.delegate import NAME as DELEGATE
 from core.tools.delegate import Delegate
 from core.tools.edit import EDIT
+from core.tools.fetch import FETCH
 from core.tools.find import FIND
 from core.tools.patch import PATCH
 from core.tools.read import READ
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 TOOLS: Mapping[str, Tool] = MappingProxyType(
-    {tool.name: tool for tool in (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, CHECK, TODO, DECIDE, REPORT)}
+    {tool.name: tool for tool in (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, CHECK, FETCH, TODO, DECIDE, REPORT)}
 )
 ASK = "ask_user"
 ASK_DESCRIPTION = (

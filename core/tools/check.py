@@ -4,18 +4,19 @@ import asyncio
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field
+from annotated_types import Ge, Le, MaxLen, MinLen
 
 from core.tools.commands import Background
 from core.tools.place import Place
+from core.tools.says import Says
 from core.tools.tool import Result, Tool
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    id: Annotated[str, Field(min_length=1, max_length=100, description="What run gave when it began the command.")]
-    wait_s: Annotated[float, Field(ge=0, le=600, description="Wait so long for its end before looking.")] = 0.0
-    stop: Annotated[bool, Field(description="End it.")] = False
+    id: Annotated[str, MinLen(1), MaxLen(100), Says("What run gave when it began the command.")]
+    wait_s: Annotated[float, Ge(0), Le(600), Says("Wait so long for its end before looking.")] = 0.0
+    stop: Annotated[bool, Says("End it.")] = False
 
 
 async def run(parameters: Check, place: Place) -> Result:

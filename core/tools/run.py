@@ -4,10 +4,11 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from pydantic import Field
+from annotated_types import Gt, Le
 
 from core.tools.commands import Background
 from core.tools.place import Place
+from core.tools.says import Says
 from core.tools.tool import Change, Result, Tool
 from core.workspace.guarded import PROTECTED
 from core.workspace.launch import Asked, Limits, Permit
@@ -24,9 +25,9 @@ NAMED = 20  # paths named to the model, of each kind
 class Run:
     command: str
     timeout_s: Annotated[
-        float, Field(gt=0, le=86_400, description="It is stopped then; in the background 120 means: when the run ends.")
+        float, Gt(0), Le(86_400), Says("It is stopped then; in the background 120 means: when the run ends.")
     ] = USUAL_S
-    background: Annotated[bool, Field(description="Return at once with an id for check; it ends with the run.")] = False
+    background: Annotated[bool, Says("Return at once with an id for check; it ends with the run.")] = False
 
 
 async def run(parameters: Run, place: Place) -> Result:

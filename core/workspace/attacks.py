@@ -3,7 +3,6 @@
 import ctypes
 import json
 import os
-import platform
 import signal
 import socket
 import sys
@@ -63,7 +62,7 @@ def namespace(order: dict[str, str]) -> bool:
 
 def _clone() -> int:
     none = ctypes.c_long(0)
-    number = ctypes.c_long(_CLONE[platform.machine()])
+    number = ctypes.c_long(_CLONE[os.uname().machine])
     found = int(libc.syscall(number, ctypes.c_long(_NEW_USER | signal.SIGCHLD), none, none, none, none))
     if found == 0:
         os._exit(0)

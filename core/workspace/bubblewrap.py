@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -37,7 +36,7 @@ class Bubblewrap:
         self, readable: Sequence[Path] | None = None, weaken: Callable[[list[str]], list[str]] | None = None
     ) -> None:
         self._program = shutil.which("bwrap") or ""
-        self._machine = platform.machine()
+        self._machine = os.uname().machine
         self._readable = tuple(toolchains.python_parts() if readable is None else readable)
         self._weaken = weaken
         self._walls = [*WALLS, *(["--disable-userns"] if _version(self._program) >= (0, 8) else [])]

@@ -2,7 +2,6 @@
 
 import json
 import os
-import platform
 import sys
 import tempfile
 from collections.abc import Callable
@@ -30,7 +29,7 @@ class Landlock:
         self, readable: tuple[Path, ...] | None = None, weaken: Callable[[list[str]], list[str]] | None = None
     ) -> None:
         self._version = confine.version() if sys.platform == "linux" else 0
-        self._machine = platform.machine()
+        self._machine = os.uname().machine
         self._filter = b""
         if self._machine in seccomp.MACHINES:
             self._filter = seccomp.program(self._machine, sockets=False)

@@ -2,6 +2,7 @@
 
 import functools
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -90,7 +91,11 @@ def choose(
     return Sandbox(Plain(), None, unconfined=unconfined)
 
 
-@functools.cache
+CHOOSING = threading.Lock()  # runs that want the walls at the same moment must not make two sandboxes
+_chosen = functools.cache(choose)
+
+
 def of_this_machine(cache: Path | None = None) -> Sandbox:
     """Chosen and proven once for a process: what the machine offers does not change under it."""
-    return choose(cache)
+    with CHOOSING:
+        return _chosen(cache)

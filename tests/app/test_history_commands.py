@@ -58,7 +58,7 @@ def typed(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Ite
 
 @pytest.fixture
 def session(typed: Typed) -> str:
-    assert typed("run", "Do it", "--script", "script.json") == 0
+    assert typed("run", "Do it", "--script", "script.json", "--mode", "trust") == 0
     return typed.session()
 
 
@@ -134,7 +134,7 @@ def test_runs_are_judged_and_asked_about(typed: Typed, session: str) -> None:
     assert typed("failures", "--by", "decision", "--json") == 0
     assert {line["name"]: line["bad"] for line in typed.lines} == {"model scripted": 1, "read": 1, "write": 1}
     assert typed("failures", "--repeated") == 0 and typed.out == ""
-    assert typed("run", "Do it", "--script", "script.json") == 0
+    assert typed("run", "Do it", "--script", "script.json", "--mode", "trust") == 0
     assert typed("failures", "--repeated") == 0 and "2 × in 2 runs  read" in typed.out
     assert typed("show", session, "--failures") == 0 and "missing.txt" in typed.out and "Missed one" in typed.out
     assert typed("show", session, "--failures", "--json") == 0 and typed.lines[0]["tool"] == "read"
@@ -146,7 +146,7 @@ def test_runs_are_judged_and_asked_about(typed: Typed, session: str) -> None:
 
 def test_two_sessions_are_compared(typed: Typed, session: str) -> None:
     (typed.folder / "script.json").write_text(played(calling("write", path="b.txt", content="x"), {"text": "Done"}))
-    assert typed("run", "Do it", "--script", "script.json") == 0
+    assert typed("run", "Do it", "--script", "script.json", "--mode", "trust") == 0
     other = typed.session()
     assert typed("compare", session, session) == 0 and "First difference" not in typed.out
     assert typed("compare", session, other) == 0 and "First difference, after 1 equal steps" in typed.out

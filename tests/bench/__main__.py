@@ -5,6 +5,7 @@ import sys
 from dataclasses import asdict
 
 from tests.bench.bench import Bench, Figure
+from tests.bench.filled import filled
 from tests.bench.kill import kills
 from tests.bench.loop import rounds
 from tests.bench.sandbox import commands, looks
@@ -14,6 +15,7 @@ from tests.bench.wire import chunks
 
 BENCHES = (
     Bench("loop", "our own cost of a round, against the same rows written by plain sqlite3", rounds),
+    Bench("filled", "the same with a context that is full, and with one that is compacted again and again", filled),
     Bench("stop", "how long a stop takes, at random moments of a run", stops),
     Bench("kill", "kill -9 at random moments and at every 7th write of a run", kills),
     Bench("wire", "our own cost of a streamed chunk, against bare httpx that splits lines and reads JSON", chunks),

@@ -68,7 +68,7 @@ shell.show()
 paint(qt, shell)
 {END}
 """
-USABLE = f"""
+PROGRAM = """
 import os, sys, time
 from pathlib import Path
 from app.desktop import paint
@@ -89,10 +89,17 @@ async def main():
     living = asyncio.get_running_loop().create_task(program.live())
     while not program.window.selection.session:
         await asyncio.sleep(0.005)
-    {END}
+    ...
 with asyncio.Runner(loop_factory=lambda: WindowLoop(qt)) as runner:
     runner.run(main())
 """
+USABLE = PROGRAM.replace("...", END)
+WARM_S = 3
+RESIDENT = f"""bar = program.window.view.page.view.verticalScrollBar()
+    for place in range(100):
+        bar.setValue(bar.maximum() * (place * 37 % 100) // 100)
+        await asyncio.sleep({WARM_S} / 100)
+    print(int(open("/proc/self/statm").read().split()[1]) * 4096 / 1e6, flush=True); os._exit(0)"""
 
 
 def window() -> Iterator[Figure]:
@@ -102,17 +109,23 @@ def window() -> Iterator[Figure]:
         yield _list(folder / "list")
         for steps, goal in SIZES.items():
             yield from _session(folder / str(steps), steps, goal)
+            yield _memory(folder / str(steps))
         yield from _streaming(folder / "streaming")
 
 
 def _run(script: str, home: Path) -> float:
+    """Milliseconds from the start of a process to the time that it prints."""
     begun = time.time()
+    return (_said(script, home) - begun) * 1000
+
+
+def _said(script: str, home: Path) -> float:
     offered = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         [sys.executable, "-c", script, str(home)], cwd=ROOT, env=offered | {"QT_QPA_PLATFORM": "offscreen"},
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60, check=True,
     )  # fmt: skip
-    return (float(done.stdout) - begun) * 1000
+    return float(done.stdout)
 
 
 def _starts(folder: Path) -> Iterator[Figure]:
@@ -227,15 +240,20 @@ def _session(home: Path, steps: int, goal: int) -> Iterator[Figure]:
         jumps.append(_timed(lambda n=n: move(bar.maximum() * (n * 37 % 60) // 60)))  # type: ignore[misc]
         scrolls += [_timed(lambda: move(bar.value() + 40)) for _ in range(5)]
     jump, scroll = percentile(jumps, 0.95), percentile(scrolls, 0.95)
-    pages = int(Path("/proc/self/statm").read_text().split()[1]) if Path("/proc/self/statm").exists() else 0
-    rss = pages * 4096 / 1e6
     _close(shell, content, reader)
     load = os.getloadavg()[0]
     name = f"{steps:,} steps"
     yield Figure(name, {"open_ms": opened, "load": load}, f"≤ {goal} ms", opened <= goal)
     yield Figure("  switch", {"ms": switched}, "≤ 50 ms", switched <= 50)
     yield Figure("  move", {"jump_p95_ms": jump, "scroll_p95_ms": scroll}, "≤ 16 ms", max(jump, scroll) <= 16)
-    yield Figure("  memory", {"rss_mb": rss}, "≤ 250 MB", rss <= 250)
+
+
+def _memory(home: Path) -> Figure:
+    """Of the whole program, engine and all, with the long session open and looked through, as the kernel counts it."""
+    if not Path("/proc/self/statm").exists():
+        return Figure("  memory", {"rss_mb": "not counted here"}, "", good=True)
+    rss = _said(PROGRAM.replace("...", RESIDENT), home)
+    return Figure("  memory", {"rss_mb": rss}, "≤ 250 MB", rss <= 250)
 
 
 def _streaming(home: Path) -> Iterator[Figure]:
@@ -250,11 +268,13 @@ def _streaming(home: Path) -> Iterator[Figure]:
     script = json.dumps(
         {"replies": [{"text": "some words of a reply " * 400, "chunks": CHUNKS * STREAM_S, "delay_s": STREAM_S}]}
     )
+    work = home / "work"
+    work.mkdir(parents=True, exist_ok=True)
     keys, late = list[float](), list[float]()
 
     async def watch() -> None:
         async def start() -> str:
-            return await program.engine.ask(lambda e: e.start("Talk", home, RunStarted(SCRIPTED, script=Text(script))))
+            return await program.engine.ask(lambda e: e.start("Talk", work, RunStarted(SCRIPTED, script=Text(script))))
 
         names = [await start() for _ in range(STREAMS)]
         program.window.go_to(names[0])

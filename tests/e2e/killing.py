@@ -53,7 +53,9 @@ class Place:
 
     def begin(self, before: tuple[str, ...] = ()) -> "subprocess.Popen[bytes]":
         script = str(self.home.parent / "script.json")
-        words = program("run", "Go.", "-C", str(self.folder), "--script", script, "--json", before=before)
+        words = program(
+            "run", "Go.", "-C", str(self.folder), "--script", script, "--mode", "trust", "--json", before=before
+        )
         return self._start(words)
 
     def finish(self, *words: str) -> int:

@@ -63,7 +63,7 @@ class Terminal:
         return process
 
     def run(self, *words: str, script: str = "script.json") -> Done:
-        return self("run", "Go.", "--script", script, *words)
+        return self("run", "Go.", "--script", script, "--mode", "trust", *words)
 
     def session(self) -> str:
         """The newest."""

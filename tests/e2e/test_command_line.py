@@ -28,7 +28,7 @@ def test_a_run_to_its_end(terminal: Terminal) -> None:
     terminal.script({"text": "On it — 日本.", "calls": [write]}, {"text": "Done."})
     done = terminal.run("--json")
     assert done.code == 0 and done.err == ""
-    assert [line["seq"] for line in done.lines] == list(range(1, 12))
+    assert [line["seq"] for line in done.lines] == list(range(1, 13))
     assert done.kinds()[:4] == ["session_opened", "person_spoke", "run_started", "request_sent"]
     assert done.kinds()[-1] == "run_ended"
     session = done.lines[0]["session"]
@@ -95,7 +95,7 @@ def test_a_failure_is_one_with_words(terminal: Terminal) -> None:
 
 def test_ctrl_c_stops_the_run(terminal: Terminal) -> None:
     terminal.script(SLEEP)
-    process = terminal.start("run", "Go.", "--script", "script.json", "--json")
+    process = terminal.start("run", "Go.", "--script", "script.json", "--mode", "trust", "--json")
     until(process, "call_started")
     done = ended(process, signal.SIGINT)
     assert done.code == 130 and done.lines[-1]["status"] == "stopped"
@@ -105,7 +105,7 @@ def test_ctrl_c_stops_the_run(terminal: Terminal) -> None:
 def test_an_end_of_the_program_is_no_end_of_the_run(terminal: Terminal) -> None:
     """SIGTERM stops what its own command line follows."""
     terminal.script(SLEEP)
-    process = terminal.start("run", "Go.", "--script", "script.json", "--json")
+    process = terminal.start("run", "Go.", "--script", "script.json", "--mode", "trust", "--json")
     until(process, "call_started")
     assert ended(process, signal.SIGTERM).code == 130
     assert terminal("sessions", "--json").lines[0]["status"] == "stopped"
@@ -145,7 +145,7 @@ def test_what_is_wrong_is_said_in_words(terminal: Terminal) -> None:
 def test_a_reader_that_has_had_enough(terminal: Terminal) -> None:
     reads = [{"name": "read", "arguments": {"path": f"a{number}"}} for number in range(50)]
     terminal.script(*({"text": "x" * 5000, "calls": [read]} for read in reads))
-    process = terminal.start("run", "Go.", "--script", "script.json", "--json")
+    process = terminal.start("run", "Go.", "--script", "script.json", "--mode", "trust", "--json")
     until(process, "replied")
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
@@ -159,7 +159,7 @@ def test_a_reader_that_has_had_enough(terminal: Terminal) -> None:
 def test_any_encoding_of_the_terminal(terminal: Terminal) -> None:
     terminal.script({"text": "Grüße — 日本"})
     odd = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
-    done = terminal("run", "Grüße", "--script", "script.json", "--json", **odd)
+    done = terminal("run", "Grüße", "--script", "script.json", "--mode", "trust", "--json", **odd)
     assert done.code == 0 and done.lines[-2]["text"] == "Grüße — 日本"
     assert terminal("show", done.lines[0]["session"], **odd).code == 0
 

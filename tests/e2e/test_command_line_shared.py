@@ -20,7 +20,7 @@ WAIT_FOR = {"name": "run", "arguments": {"command": "while [ ! -e go ]; do sleep
 def owner(terminal: Terminal) -> "tuple[str, subprocess.Popen[str]]":
     """A process that owns the home and runs until the file `go` is there: its session, and itself."""
     terminal.script({"text": "I wait.", "calls": [WAIT_FOR]}, {"text": "Done."}, name="wait.json")
-    process = terminal.start("run", "Wait.", "--script", "wait.json", "--json")
+    process = terminal.start("run", "Wait.", "--script", "wait.json", "--mode", "trust", "--json")
     read = until(process, "call_started")
     return json.loads(read[0])["session"], process
 
@@ -48,7 +48,7 @@ def test_the_second_works_through_the_first(terminal: Terminal) -> None:
 def test_ctrl_c_at_a_client_stops_its_run_only(terminal: Terminal) -> None:
     _, first = owner(terminal)
     terminal.script(SLEEP)
-    client = terminal.start("run", "Go.", "--script", "script.json", "--json")
+    client = terminal.start("run", "Go.", "--script", "script.json", "--mode", "trust", "--json")
     until(client, "call_started")
     done = ended(client, signal.SIGINT)
     assert done.code == 130 and done.lines[-1]["status"] == "stopped"
@@ -60,7 +60,7 @@ def test_ctrl_c_at_a_client_stops_its_run_only(terminal: Terminal) -> None:
 def test_a_client_that_vanishes_stops_its_run(terminal: Terminal) -> None:
     _, first = owner(terminal)
     terminal.script(SLEEP)
-    client = terminal.start("run", "Go.", "--script", "script.json", "--json")
+    client = terminal.start("run", "Go.", "--script", "script.json", "--mode", "trust", "--json")
     until(client, "call_started")
     client.kill()
     statuses = ["running", "stopped"]
@@ -75,7 +75,7 @@ def test_an_owner_waits_for_its_clients(terminal: Terminal) -> None:
     _, first = owner(terminal)
     later = {"name": "run", "arguments": {"command": "while [ ! -e later ]; do sleep 0.02; done"}}
     terminal.script({"calls": [later]}, {"text": "Done too."})
-    client = terminal.start("run", "Go.", "--script", "script.json", "--json")
+    client = terminal.start("run", "Go.", "--script", "script.json", "--mode", "trust", "--json")
     until(client, "call_started")
     (terminal.folder / "go").touch()
     until(first, '"status":"completed"')
@@ -90,7 +90,7 @@ def test_an_owner_waits_for_its_clients(terminal: Terminal) -> None:
 def test_an_owner_that_must_end_interrupts_its_clients(terminal: Terminal, sign: int) -> None:
     _, first = owner(terminal)
     terminal.script(SLEEP)
-    client = terminal.start("run", "Go.", "--script", "script.json", "--json")
+    client = terminal.start("run", "Go.", "--script", "script.json", "--mode", "trust", "--json")
     until(client, "call_started")
     assert ended(first, sign).code == 130
     done = ended(client)
@@ -101,7 +101,7 @@ def test_an_owner_that_must_end_interrupts_its_clients(terminal: Terminal, sign:
 def test_an_owner_that_was_killed(terminal: Terminal) -> None:
     session, first = owner(terminal)
     terminal.script(SLEEP)
-    client = terminal.start("run", "Go.", "--script", "script.json")
+    client = terminal.start("run", "Go.", "--script", "script.json", "--mode", "trust")
     until(client, "Session")
     ended(first, signal.SIGKILL)
     done = ended(client)

@@ -68,9 +68,13 @@ class Person:
 
     def start(self, script: str = ASKS) -> Callable[[], Awaitable[str]]:
         engine = self.program.engine
+        folder = self.home / "work"
+        folder.mkdir(exist_ok=True)
 
         async def begin() -> str:
-            return await engine.ask(lambda e: e.start("Write it", self.home, RunStarted(SCRIPTED, script=Text(script))))
+            return await engine.ask(
+                lambda e: e.start("Write it", folder, RunStarted(SCRIPTED, script=Text(script), mode="trust"))
+            )
 
         return begin
 

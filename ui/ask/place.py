@@ -62,9 +62,11 @@ class AskPlace(QWidget):
             self._asked = tuple(asked)
             return
         self._title, self._asked = title, tuple(asked)
-        self._drop()
+        had_keyboard = self._drop()
         if first is None:
             self.hide()
+            if had_keyboard:
+                self.left.emit()
             return
         self._card = self._made(first)
         self._card.later.connect(lambda _name: self.put_off.emit())
@@ -75,6 +77,8 @@ class AskPlace(QWidget):
         self._card.show()  # a layout leaves out what it would show later by itself
         self._column.activate()  # its width decides how high it must be
         self._card.fit(self._room)
+        if had_keyboard:  # from one to the next; what can be allowed begins to wait anew
+            self.take_keyboard()
         self.shown.emit(first)
 
     def fit(self, room: int) -> None:
@@ -191,9 +195,10 @@ class AskPlace(QWidget):
         self._dialog.deleteLater()
         self._dialog = None
 
-    def _drop(self) -> None:
+    def _drop(self) -> bool:
+        """Take the card away; had it the keyboard?"""
         if self._card is None:
-            return
+            return False
         if self._dialog is not None:
             self._dialog.close()
         if self._card.name() != self._settled:
@@ -204,8 +209,7 @@ class AskPlace(QWidget):
         self._card.hide()
         self._card.deleteLater()
         self._card = None
-        if had_focus:
-            self.left.emit()
+        return had_focus
 
 
 def _consents(asked: Sequence[Asked]) -> tuple[Wanted, ...]:

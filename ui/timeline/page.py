@@ -103,6 +103,7 @@ class RunPage(QWidget):
         self._find.closed.connect(self.focus_tab)
         self._latest.clicked.connect(self._view.follow)
         self._tabs.chosen.connect(self._show_tab)
+        self._tabs.clicked.connect(self.focus_tab)
 
     # tabs
 

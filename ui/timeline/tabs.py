@@ -84,12 +84,15 @@ class TabLine(QWidget):
     """`chosen` names the tab; at the right stands what finds things."""
 
     chosen = Signal(str)
+    clicked = Signal()
+    """A tab was pointed at: its keys are wanted, not those of what had the keyboard before."""
 
     def __init__(self, look: Look, right: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._names: list[str] = []
         self._bar = Tabs(look)
         self._bar.currentChanged.connect(lambda place: self.chosen.emit(self._names[place]))
+        self._bar.tabBarClicked.connect(lambda _: self.clicked.emit(), Qt.ConnectionType.QueuedConnection)
         row = QHBoxLayout()
         row.setContentsMargins(18, 0, 16, 0)
         row.addWidget(self._bar, 1)

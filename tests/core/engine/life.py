@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from app.assemble import assemble
 from core.domain.events import (
     CallStarted,
+    ContextCompacted,
     Entry,
     PersonSpoke,
     QuestionAnswered,
@@ -24,10 +25,13 @@ from core.domain.events import (
     RunEnded,
     RunStarted,
 )
+from core.domain.messages import Message
 from core.domain.problems import Problem
 from core.domain.question import Answer
+from core.engine.compaction import PERSON, SUMMARY, units
 from core.engine.conversation import Conversation, conversation
 from core.engine.doubt import Doubt
+from core.engine.weights import weight
 from core.store.codec import decode
 from tests.core.engine.scenes import Scene, calling, crash, played
 
@@ -35,12 +39,15 @@ T = TypeVar("T")
 BOUND_S = 10.0
 MEMORY = Path("/dev/shm")  # processes die here, not machines, so a sync proves nothing
 ACT = {"text": "I act.", **calling("run", command="echo {{result}}x >> effects; sleep 0.02; wc -l < effects")}
+LONG = "I think about what I did, and about what is to be done. " * 40
 ASK = calling("ask_user", question="Which?", options=[{"label": "A"}])
 SCRIPTS = (
     played(ACT, ACT, {"text": "done"}),
     played(ACT, ASK, ACT, {"text": "{{answer}}"}),
     played({"calls": [*ACT["calls"], *ASK["calls"], *ACT["calls"]]}, {"text": "done"}),
     played({"fault": "cut", "text": "half", "after_chars": 2}, ASK, {"text": "done"}),
+    played(*[{**ACT, "text": LONG}] * 3, ASK, {"text": "done"}, roles={"summary": [{"text": LONG}]}),
+    played(*[{**ACT, "text": LONG}] * 4, {"text": LONG}, roles={"summary": [{"fault": "cut", "text": "x"}]}),
 )
 
 
@@ -128,6 +135,30 @@ class Life:
         assert not self.going and self.status not in {"running", "waiting"}
         assert effects == self._effects()
 
+    def pause(self) -> None:
+        with suppress(Problem):  # it ended before it could be paused
+            self.do(self.scene.engine.pause(self.session))
+
+    def compact(self) -> None:
+        """By hand, at any moment. Where nothing can give way it says so."""
+        with suppress(Problem):
+            self.do(self.scene.engine.compact_context(self.session))
+        assert not self.going or self.status != "failed", "a compaction ended the run"
+
+    def fork(self) -> None:
+        """A copy is sent what this one is sent, and this one stays as it was."""
+        if self.going:
+            return
+        before = self._entries()
+        other = self.do(self.scene.engine.history.fork(self.session))
+        assert self._entries() == before, "a fork changed what it was made of"
+        raw = self.scene.services.reader.raw(other)
+        copy = conversation([Entry(other, seq, run, at, decode(kind, said)) for seq, run, at, kind, said in raw])
+        mine = conversation(before)
+        assert [m.text for m in copy.messages][: len(mine.messages)] == [m.text for m in mine.messages], (
+            "a copy differs"
+        )
+
     def say(self, times: int) -> None:
         self.do(_all([self.scene.engine.say(self.session, f"word {n}") for n in range(times)]))
 
@@ -147,7 +178,8 @@ class Life:
         entries = self._entries()
         assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
         by_seq = {entry.seq: entry for entry in entries}
-        assert all(by_seq.get(entry.seq) == entry for entry in self.heard), "told, and lost"
+        mine = [entry for entry in self.heard if entry.session == self.session]
+        assert all(by_seq.get(entry.seq) == entry for entry in mine), "told, and lost"
         _once(entries)
         started = {e.event.call_id for e in entries if isinstance(e.event, CallStarted) and e.event.tool == "run"}
         assert sum(self._effects().values()) <= len(started) + self.allowed, "acted twice, or without a fact"
@@ -160,7 +192,9 @@ class Life:
             entries = self._entries()
             if self.status == "done":
                 last = max(e.seq for e in entries if isinstance(e.event, PersonSpoke))
-                assert any(isinstance(e.event, RequestSent) and e.seq > last for e in entries), "words were lost"
+                assert any(isinstance(e.event, RequestSent) and not e.event.role and e.seq > last for e in entries), (
+                    "words were lost"
+                )
             self.do(self.scene.services.close())
         finally:
             self.do(_end_the_rest())
@@ -176,19 +210,40 @@ def _once(entries: list[Entry]) -> None:
     open_runs = 0
     talk = Conversation()
     for entry in entries:
+        before = list(talk.messages)
         talk.hear(entry)
+        if isinstance(entry.event, ContextCompacted):
+            _compacted(before, talk)
         open_runs += isinstance(entry.event, RunStarted) - isinstance(entry.event, RunEnded)
         assert open_runs in {0, 1}, "a run began twice or ended twice"
-        if isinstance(entry.event, RequestSent):
+        if isinstance(entry.event, RequestSent) and not entry.event.role:
             calls = [call.id for message in talk.messages for call in message.calls]
             results = [message.call_id for message in talk.messages if message.role == "tool"]
             assert sorted(calls) == sorted(results), "a request went out before its results"
+            _adds_up(entry.event, talk)
         if isinstance(entry.event, Replied):
             assert open_runs == 1
 
 
+def _compacted(before: list[Message], talk: Conversation) -> None:
+    """What matters stays, what gave way can be read back."""
+    assert sum(message.kind == SUMMARY for message in talk.messages) <= 1, "there are two summaries"
+    assert talk.messages[0] == before[0], "the task was lost"
+    last = before[units(before)[-1].start]
+    assert last in talk.messages, "the last exchange was lost"
+    gone = [message for message in before if message not in talk.messages and message.role == "tool"]
+    assert all(talk.dropped.get(message.call_id) == message.seq for message in gone), "it cannot be read back"
+
+
+def _adds_up(sent: RequestSent, talk: Conversation) -> None:
+    """The ledger, but for words that came while it was written down."""
+    late = sum(weight(message) for message in talk.messages if message.kind == PERSON)
+    said = sum(tokens for kind, tokens in sent.tokens.items() if kind not in {"system", "tools", PERSON})
+    assert said == sum(map(weight, talk.messages)) - late, "the ledger does not add up"
+
+
 WISHES = st.lists(
-    st.tuples(st.integers(0, 11), st.integers(0, 6), st.booleans(), st.sampled_from(["", "again", "skip", "end"])),
+    st.tuples(st.integers(0, 29), st.integers(0, 6), st.booleans(), st.sampled_from(["", "again", "skip", "end"])),
     min_size=3,
     max_size=14,
 )
@@ -210,8 +265,13 @@ def live(script: str, wishes: list[tuple[int, int, bool, str]]) -> None:
                 possible += [partial(life.resume, settle)] * 2
             if life.status in {"running", "waiting", "interrupted"}:
                 possible.append(life.stop)
+            if life.going:
+                possible.append(life.pause)
+            if life.status == "paused":
+                possible += [partial(life.resume, settle), life.stop]
             if life.going or life.status in {"done", "stopped", "failed"}:
                 possible.append(partial(life.say, 1 + facts % 3))
+            possible += [life.compact] * 2 + [life.fork]
             possible[number % len(possible)]()
             life.the_journal_is_whole()
     finally:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.assemble import Services, assemble
+from core.domain.consent import Mode
 from core.domain.events import Entry, RunEvent, RunStarted, Text
 from core.domain.problems import Problem
 from core.engine.engine import Engine
@@ -36,8 +37,12 @@ class Scene:
         self.facts: list[Entry] = []
         services.engine.listen(lambda told: self.facts.append(told.entry))
 
-    async def start(self, script: str, task: str = "Go.", max_rounds: int = 60) -> str:
-        return await self.engine.start(task, self.folder, RunStarted("scripted", max_rounds, Text(script)))
+    async def start(
+        self, script: str, task: str = "Go.", max_rounds: int = 60, mode: Mode = "trust", allow: tuple[str, ...] = ()
+    ) -> str:
+        """Most tests are not about consent: they trust the folder, and say so here."""
+        began = RunStarted("scripted", max_rounds, Text(script), mode=mode, allow=allow)
+        return await self.engine.start(task, self.folder, began)
 
     async def run(self, script: str, max_rounds: int = 60) -> str:
         """Start, and wait for the end."""

@@ -1,10 +1,12 @@
 """What gives way when the context is full: of any talk, pairs stay whole, one summary stands, what matters stays."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from core.domain.events import (
@@ -22,9 +24,11 @@ from core.domain.events import (
     ToolReturned,
     Usage,
 )
+from core.engine import compaction
+from core.engine import conversation as module
 from core.engine.compaction import HEAD, PERSON, SUMMARY, fact, plan, units
 from core.engine.conversation import Conversation, conversation
-from core.engine.weights import weight
+from core.engine.weights import Weights, weight
 
 SIZES = st.sampled_from([0, 1, 30, 400, 3000])
 WORDS = SIZES.map(lambda size: "word " * size)
@@ -52,9 +56,8 @@ class Told:
         return done
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.data())
-def test_whatever_was_said_what_matters_stays(data: st.DataObject) -> None:
+def a_talk(data: st.DataObject) -> None:
+    """Any talk, compacted at any places; what must hold does, all the way."""
     told = Told()
     tasks: list[str] = []
     room = data.draw(st.sampled_from([300.0, 3000.0, 30000.0]))
@@ -101,7 +104,7 @@ def _compact(told: Told, room: float, summary: str, tasks: list[str]) -> None:
         assert before[place] in after or before[place].call_id in done.folded
     for message in before:
         gone = message not in after and message.role == "tool"
-        assert not gone or told.talk.dropped[message.call_id] == message.seq, "it cannot be read back"
+        assert not gone or told.talk.dropped.get(message.call_id) == message.seq, "it cannot be read back"
     assert sum(map(weight, after)) <= sum(map(weight, before)) + weight(replace(before[0], text=Text(summary)))
 
 
@@ -185,3 +188,66 @@ def test_real_counts_correct_the_estimates(counted: int) -> None:
     told.tell(RequestSent("m", 2, tokens={"person": round(1000 * ratio)}))
     told.tell(Replied(usage=Usage(counted, 5)))
     assert told.talk.ratio("m") >= ratio and told.talk.ratio("other") == 1.0
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_whatever_was_said_what_matters_stays(data: st.DataObject) -> None:
+    a_talk(data)
+
+
+def _splitting(messages: Any, seq: int, done: ContextCompacted) -> Any:
+    """Keeps a call without its result."""
+    after, origins = compaction.compacted(messages, seq, done)
+    kept = [place for place, message in enumerate(messages) if message.calls and place not in origins][:1]
+    return [messages[place] for place in kept] + after, kept + origins
+
+
+def _hoarding(messages: Any, seq: int, done: ContextCompacted) -> Any:
+    """A summary beside the older one."""
+    old = [place for place, message in enumerate(messages) if message.kind == compaction.SUMMARY]
+    after, origins = compaction.compacted(messages, seq, done)
+    add = [place for place in old if place not in origins and done.until]
+    return after[:1] + [messages[place] for place in add] + after[1:], origins[:1] + add + origins[1:]
+
+
+def _careless(messages: Any, seq: int, done: ContextCompacted) -> Any:
+    """Everything but the tail gives way, the task too."""
+    after, origins = compaction.compacted(messages, seq, done)
+    return (after[1:], origins[1:]) if done.until else (after, origins)
+
+
+def _forgetting(real: Callable[..., None]) -> Callable[..., None]:
+    def compact(talk: Conversation, done: ContextCompacted) -> None:
+        known = dict(talk.dropped)
+        real(talk, done)
+        talk.dropped = known
+
+    return compact
+
+
+def _unweighed(real: Callable[..., None]) -> Callable[..., None]:
+    def follow(scales: Weights, messages: Any, origins: Any) -> None:
+        each, filled = list(scales.each), dict(scales.filled)
+        real(scales, messages, origins)
+        if len(scales.each) == len(messages) and each:
+            scales.filled = filled
+
+    return follow
+
+
+MUTANTS: dict[str, tuple[Any, str, Any]] = {
+    "splits a call from its result": (module, "compacted", _splitting),
+    "keeps every summary": (module, "compacted", _hoarding),
+    "gives up the task": (module, "compacted", _careless),
+    "forgets what it dropped": (Conversation, "_compact", _forgetting(Conversation._compact)),
+    "weighs what is gone": (Weights, "follow", _unweighed(Weights.follow)),
+}
+BRIEF = settings(deadline=None, derandomize=True, database=None, phases=(Phase.generate,), max_examples=300)
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_planted_bugs_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(*MUTANTS[name])
+    with pytest.raises(AssertionError):
+        settings(BRIEF, suppress_health_check=list(HealthCheck))(given(st.data())(a_talk))()

@@ -39,7 +39,7 @@ def test_the_level_is_a_fact_before_the_first_command(tmp_path: Path) -> None:
             session = await scene.run(played(calling("run", command="true"), calling("run", command="true"), {}))
             events = await scene.events(session)
             at = [number for number, event in enumerate(events) if isinstance(event, SandboxProven)]
-            assert len(at) == 1 and isinstance(events[at[0] + 1], CallStarted)
+            assert len(at) == 1 and isinstance(events[at[0] + 2], CallStarted)
             assert events[at[0]] == SandboxProven(places[0].sandbox.name, places[0].level, (), proof_known(places[0]))
             quiet = await scene.run(played(calling("read", path="none"), {}))
             assert "SandboxProven" not in await scene.kinds(quiet)

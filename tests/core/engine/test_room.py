@@ -25,6 +25,7 @@ from core.engine.conversation import TOO_LONG, Conversation
 from core.engine.replay import replay
 from core.engine.weights import weight
 from core.models.catalogue import Catalogue
+from core.settings import schema as settings_schema
 from tests.core.engine.scenes import Scene, bounded, calling, crash, opened, played
 
 TELLING = "The agent read the notes line by line; lines 1 to 40 hold nothing new. It was about to read on."
@@ -277,5 +278,24 @@ def test_the_next_model_of_a_tier_where_one_fails(tmp_path: Path, monkeypatch: p
             sent = [(e.model, e.why) for e in events if isinstance(e, RequestSent)]
             assert sent == [("bad", "most work"), ("good", "bad failed")]
             assert sum(isinstance(e, Retried) for e in events) == 1 and sum(isinstance(e, Replied) for e in events) == 1
+
+    bounded(main())
+
+
+def test_what_a_person_set_reaches_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Catalogue.model
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            monkeypatch.setattr(Catalogue, "model", lambda c, n, s: real(c, "scripted", s))
+            rules = (Rule("failure", "frontier"), Rule("any", "small"))
+            tiers = settings_schema.Tiers(small=("x/s",), frontier=("x/f",), rules=rules)
+            scene.engine.settings.change(tiers=tiers, compact_at=9, model=AUTO)
+        async with opened(tmp_path) as scene:
+            assert scene.engine.settings.now.tiers == tiers and scene.services.runs._compact_at() == 9
+            session = await scene.engine.start("Go.", scene.folder, RunStarted(AUTO, 60, Text(played({"text": "b"}))))
+            await scene.engine.wait(session)
+            sent = [e for e in await scene.events(session) if isinstance(e, RequestSent)]
+            assert [(e.model, e.tier) for e in sent] == [("x/s", "small")]
 
     bounded(main())

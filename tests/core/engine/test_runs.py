@@ -8,6 +8,7 @@ import pytest
 
 from core.domain.events import (
     Call,
+    CallAllowed,
     CallStarted,
     PersonSpoke,
     QuestionAnswered,
@@ -43,8 +44,8 @@ def test_a_run_is_its_journal(tmp_path: Path) -> None:
             session = await scene.run(played(calling("run", command="echo hi"), {"text": "Done: {{result}}"}))
             events = await scene.events(session)
             assert [type(event) for event in events] == [
-                SessionOpened, PersonSpoke, RunStarted, RequestSent, Replied, SandboxProven, CallStarted, ToolReturned,
-                RequestSent, Replied, RunEnded,
+                SessionOpened, PersonSpoke, RunStarted, RequestSent, Replied,
+                SandboxProven, CallAllowed, CallStarted, ToolReturned, RequestSent, Replied, RunEnded,
             ]  # fmt: skip
             assert isinstance(events[-2], Replied) and events[-2].text.head == "Done: hi\n"
             assert [entry.event for entry in scene.facts] == events
@@ -250,7 +251,7 @@ async def _crashed_in_a_call(home: Path) -> str:
         name = "crashed"
         journal = scene.services.runs._journal
         await journal.append(name, SessionOpened(name, str(scene.folder), "t"), PersonSpoke(Text("t")))
-        await journal.append(name, RunStarted("scripted", 60, Text(script)), RequestSent("scripted", 1))
+        await journal.append(name, RunStarted("scripted", 60, Text(script), mode="trust"), RequestSent("scripted", 1))
         await journal.append(name, Replied(calls=(Call("r1c1", "run", Text('{"command": "echo x >> effect"}')),)))
         await journal.append(name, CallStarted("r1c1", "run", "command", "echo x >> effect"))
         return name

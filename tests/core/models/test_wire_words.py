@@ -303,6 +303,14 @@ def test_estimates_of_this_repository_are_near_four_signs_each() -> None:
         assert 0.18 < estimate(words) / len(words) < 0.40
 
 
+def test_a_long_text_is_estimated_by_pieces_of_it() -> None:
+    part = "".join(
+        path.read_text("utf-8") for path in sorted((Path(__file__).parents[3] / "core" / "models").glob("*.py"))
+    )
+    pieces = [part[at : at + 16_000] for at in range(0, len(part), 16_000)]
+    assert estimate(part) == pytest.approx(sum(map(estimate, pieces)), rel=0.05)
+
+
 def test_estimates_learn_from_real_counts() -> None:
     ratio = 1.0
     for _ in range(20):

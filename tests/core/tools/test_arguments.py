@@ -22,7 +22,7 @@ def test_good_arguments_are_read() -> None:
     ("tool", "arguments", "words"),
     [
         ("reed", "{}", "Did you mean 'read'"),
-        ("xyzzy", "{}", "The tools are: ask_user, decide"),
+        ("xyzzy", "{}", "The tools are: ask_user, check, decide"),
         ("read", "{}", "path: "),
         ("read", "", "path: "),
         ("read", '{"path": "a"', "arguments"),

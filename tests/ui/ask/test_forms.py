@@ -162,6 +162,8 @@ def test_the_next_takes_the_place_of_the_one_that_was_answered(place: AskPlace, 
         press(place.card.form, Qt.Key.Key_Return)
     with qtbot.assertNotEmitted(place.unsent):
         place.show_asked("s", "t", [CHAIN, FETCH])
+    assert place.card.form.hasFocus()  # the keyboard goes from one to the next
+    assert not find(place, QPushButton, "consent.allow").isEnabled()
     assert place.is_consent() and find(place, QLabel, "consent.place").text() == "1 of 2"
     place.open_dialog()
     assert dialogs(place) == ["consent.dialog"]
