@@ -72,8 +72,8 @@ class SessionView(QWidget):
         page.changes_wanted.connect(self._show_changes)
         page.tell_ends(self._end_of)
         self.waterfall.step_chosen.connect(self._choose_elsewhere)
-        self.changes.row_wanted.connect(self._show_row)
-        self.decisions.row_wanted.connect(self._show_row)
+        self.changes.row_wanted.connect(self.show_row)
+        self.decisions.row_wanted.connect(self.show_row)
         self.scan.changed.connect(self._hear_past)
         self.requests.changed.connect(lambda: self._fill_tab(CONTEXT) if self.page.tab == CONTEXT else None)
         self.asking.answered.connect(self.answered)
@@ -156,7 +156,8 @@ class SessionView(QWidget):
         self._chosen_row = step.row
         self.page.select_row(step.row)
 
-    def _show_row(self, row: int) -> None:
+    def show_row(self, row: int) -> None:
+        """This row of the steps, chosen and in sight."""
         self.page.show_tab(STEPS)
         self.page.select_row(row)
 

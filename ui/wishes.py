@@ -166,7 +166,7 @@ class Wishes(QObject):
     def search(self, text: str) -> None:
         async def look() -> None:
             hits = await self._bridge.ask(lambda engine: engine.find(text))
-            self._window.sessions.show_hits([Hit(hit.session, hit.text) for hit in hits])
+            self._window.sessions.show_hits([Hit(hit.session, hit.text, hit.seq) for hit in hits])
 
         if text:
             self.tasks.start(look(), "search")

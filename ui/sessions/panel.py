@@ -23,7 +23,7 @@ from ui.sessions.delegate import SessionsDelegate
 from ui.sessions.foot import SessionsFoot
 from ui.sessions.menu import heading_menu, session_menu
 from ui.sessions.model import Role, SessionsModel
-from ui.sessions.rows import TRASH, Heading, Hit
+from ui.sessions.rows import TRASH, Heading, Hit, Line
 from ui.sessions.view import WIDTH, SessionsView
 from ui.theme import Look
 from ui.widgets.button import Button
@@ -39,6 +39,7 @@ class SessionsPanel(QFrame):
     """Fed with session rows; tells which one the person chose, searched or wants to start."""
 
     chosen = Signal(str)
+    place_chosen = Signal(str, int)  # a session, and the line of its journal that holds the words
     renamed = Signal(str, str)
     filed = Signal(str, list)  # a word (pin, archive, trash, restore, forget, fork, folder…) and the sessions meant
     undo_wanted = Signal()
@@ -250,7 +251,10 @@ class SessionsPanel(QFrame):
         session_id = index.data(Role.SESSION)
         if isinstance(session_id, str):
             self.mark(session_id)
-            self.chosen.emit(session_id)
+            if isinstance(item, Line) and item.seq:
+                self.place_chosen.emit(session_id, item.seq)
+            else:
+                self.chosen.emit(session_id)
 
     def _narrow(self, words: str) -> None:
         self._model.search(words)

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from ui.start.begin import BeginBox, Offer
 from ui.start.entry import StartEntry
-from ui.start.key_dialog import KeyDialog
 from ui.theme import Look
+from ui.widgets.key_dialog import KeyDialog
 from ui.widgets.words import breakable, label, surface
 
 WIDTH: Final = 680
@@ -105,7 +105,8 @@ class StartPanel(QFrame):
         )
 
     def _ask_key(self) -> None:
-        dialog = KeyDialog(self._look, self._offers, self)
+        lacking = [(offer.name, offer.title) for offer in self._offers if offer.needs_key]
+        dialog = KeyDialog(self._look, lacking, self)
         dialog.given.connect(self.key_given)
         dialog.open()
 
