@@ -26,6 +26,7 @@ COMMANDS: Final = (
     Command("composer.focus", "Write a message", "Ctrl+L", "message-square", "session", RUN),
     Command("composer.attach", "Attach files", "Ctrl+Shift+A", "paperclip", "session", RUN),
     Command("run.pause", "Pause after this round", "Ctrl+Shift+P", "circle-pause", "running", RUN),
+    Command("run.compact", "Compact the context", "", "scissors", "session", RUN),
     Command("run.stop", "Stop the run", "Ctrl+.", "square", "going", RUN),
     Command("run.find", "Find in this run", "Ctrl+F", "search", "session", RUN),
     Command("palette.commands", "Commands", "Ctrl+K", "search", "", GO),
@@ -57,6 +58,7 @@ COMMANDS: Final = (
 SLASH: Final = {
     "stop": "run.stop",
     "pause": "run.pause",
+    "compact": "run.compact",
     "new": "run.new",
     "fork": "session.fork",
     "rename": "session.rename",

@@ -6,6 +6,7 @@ from typing import Any
 from core.domain.question import Question
 from core.domain.steps import Step
 from core.store.marks import Mark
+from core.store.queue import QueuedLine
 from core.store.reader import Reader
 from ui.ask.wanted import Wanted
 
@@ -43,6 +44,9 @@ class Reading:
         self, session: str, kinds: Iterable[str], after: int, until: int, most: int = 1_000
     ) -> list[dict[str, Any]]:
         return self.reader.lines(session, kinds, after, until, most) if self.reader else []
+
+    def queued(self, session: str, goes_on: bool) -> list[QueuedLine]:
+        return self.reader.queued(session, goes_on) if self.reader else []
 
     def row_of(self, session: str, seq: int) -> int | None:
         return self.reader.row_of(session, seq) if self.reader else None

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from core.domain.question import Answer
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
+from core.store.queue import QueuedLine
 from core.timeline.past import REQUESTS
 from ui.ask.place import Asked, AskPlace, Dialog
 from ui.changes.panel import ChangesPanel, Contents
@@ -32,6 +33,8 @@ DECISIONS: Final = "decisions"
 class SessionRows(RunRows, Stretches, Lines, Contents, Protocol):
     """Everything that the views of a session read."""
 
+    def queued(self, session: str, goes_on: bool) -> list[QueuedLine]: ...
+
 
 class SessionView(QWidget):
     """One step is chosen in all views at once; what should happen is said in signals of the panels."""
@@ -40,7 +43,7 @@ class SessionView(QWidget):
 
     def __init__(self, look: Look, rows: SessionRows, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
+        self._look, self._rows = look, rows
         self.page = RunPage(look, rows)
         self.waterfall = WaterfallPanel(look, rows)
         self.changes = ChangesPanel(look, rows)
@@ -108,6 +111,8 @@ class SessionView(QWidget):
             self.tr("Say first what becomes of the interrupted step.") if row.status == "interrupted" else ""
         )
         self.composer.set_model(row.model)
+        going = row.status in {"running", "waiting", "paused", "interrupted"}
+        self.composer.show_queue(self._rows.queued(row.id, going), going=row.status in {"running", "waiting"})
         self.composer.set_mode(row.mode)
 
     def apply(self, changes: Sequence[Step]) -> None:

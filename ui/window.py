@@ -311,6 +311,7 @@ class MainWindow(QWidget):
             "run.demo": self.start.demo_wanted.emit,
             "run.stop": self.stop_wanted.emit,
             "run.pause": self.pause_wanted.emit,
+            "run.compact": self.view.context.compact_wanted.emit,
             "run.find": self.view.page.find_words,
             "composer.attach": self.view.composer.choose_files,
             "composer.focus": self._focus_composer,

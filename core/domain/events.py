@@ -145,6 +145,20 @@ class PersonSpoke:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueChanged:
+    """What waits for the next request, as the person wants it: `order` names the entries that still wait, in turn.
+
+    Words that it does not name were taken back; they wait again where a later one names them. `target` is the entry
+    of the words that were changed, and `text` is what they say from now on, or said.
+    """
+
+    did: Literal["edited", "moved", "taken back", "put back"]
+    target: int
+    order: tuple[int, ...] = ()
+    text: Text = Text()
+
+
+@dataclass(frozen=True, slots=True)
 class RequestSent:
     """Durable before the request leaves.
 
@@ -501,6 +515,7 @@ RunEvent = (
     | RunStarted
     | ModelChosen
     | PersonSpoke
+    | QueueChanged
     | RequestSent
     | ContextCompacted
     | Replied

@@ -1,7 +1,18 @@
 """The words of rows that are no act of the agent: limits, modes, walls, what the folder said of itself."""
 
 from core.domain.consent import MODE_WORDS
-from core.domain.events import Guide, LimitMet, LimitRaised, ModelChosen, ModeSet, Nudged, SandboxProven
+from core.domain.events import (
+    Guide,
+    LimitMet,
+    LimitRaised,
+    ModelChosen,
+    ModeSet,
+    Nudged,
+    QueueChanged,
+    SandboxProven,
+)
+
+Notice = LimitMet | LimitRaised | Nudged | ModeSet | ModelChosen | SandboxProven | QueueChanged
 
 
 def of_guide(guide: Guide) -> str:
@@ -11,7 +22,7 @@ def of_guide(guide: Guide) -> str:
     return guide.name if guide.told >= guide.size else f"{guide.name}: the first {guide.told:,} of {guide.size:,} signs"
 
 
-def notice(event: LimitMet | LimitRaised | Nudged | ModeSet | ModelChosen | SandboxProven) -> str:
+def notice(event: Notice) -> str:
     """What Journeyman noted of the run itself."""
     match event:
         case LimitMet(limit=limit, used=used, allowed=allowed):
@@ -28,5 +39,8 @@ def notice(event: LimitMet | LimitRaised | Nudged | ModeSet | ModelChosen | Sand
             return f"commands are confined by {name} only: protected files of the folder are open to them"
         case ModelChosen(model=model, effort=effort):
             return f"the model is {model}" + (f", effort {effort}" if effort else "")
+        case QueueChanged(did=did, text=text):
+            said = {"edited": "you changed a queued message to", "taken back": "you took a queued message back"}
+            return f"{said.get(did, 'you put a queued message back')}: {text.head.strip()}"
         case ModeSet(mode=mode):
             return f"Mode: {MODE_WORDS[mode]}"

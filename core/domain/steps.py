@@ -31,6 +31,7 @@ from core.domain.events import (
     QuestionAnswered,
     QuestionAsked,
     QuestionHeld,
+    QueueChanged,
     Replied,
     ReplyCut,
     RequestSent,
@@ -141,9 +142,9 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
         case SessionOpened() | CallAllowed() | QuestionHeld() | DecisionMade() | ProblemReported() | Filing():
             pass  # said by the list, or by the row of their call
-        case SandboxProven(level="verified", open=()):
-            pass  # as it should be
-        case LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | SandboxProven():
+        case SandboxProven(level="verified", open=()) | QueueChanged(did="moved"):
+            pass  # as it should be, or seen where it waits
+        case LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | SandboxProven() | QueueChanged():
             changed.add("notice", "done", object=line(notice(entry.event)))
         case RunPaused(why=why):
             changed.close("request", "stopped")

@@ -24,6 +24,7 @@ from core.domain.events import (
     QuestionAnswered,
     QuestionAsked,
     QuestionHeld,
+    QueueChanged,
     Replied,
     RequestSent,
     Retried,
@@ -60,7 +61,7 @@ class Conversation:
     Attributes:
         pending: calls of the last reply that have no result yet, in order.
         started: those of them that may have had an effect already, with what they act on.
-        waiting: words of the person that the model has not been sent.
+        waiting: words of the person that the model has not been sent; `withdrawn` those they took back, by entry.
         questions: what was asked in this run: the answer, or None while it is open; `asked` are those of the agent
             itself, with their times, and `held` those somebody has begun to answer.
         rights: what decides whether a call may happen.
@@ -83,6 +84,7 @@ class Conversation:
     pending: dict[str, Call] = field(default_factory=dict)
     started: dict[str, str] = field(default_factory=dict)
     waiting: list[Message] = field(default_factory=list)
+    withdrawn: dict[int, Message] = field(default_factory=dict)
     questions: dict[str, Answer | None] = field(default_factory=dict)
     asked: dict[str, Question] = field(default_factory=dict)
     held: set[str] = field(default_factory=set)
@@ -126,6 +128,8 @@ class Conversation:
                 self._begin(entry.event)
             case PersonSpoke() | Nudged() | FilesRewound():
                 self._wait(entry.event)
+            case QueueChanged():
+                self._rearrange(entry.event)
             case RequestSent(role="", model=model, tokens=tokens):
                 self.messages += self.waiting
                 self.waiting.clear()
@@ -205,6 +209,15 @@ class Conversation:
             case FilesRewound(files=files):
                 if files:
                     self.waiting.append(Message("user", Text(put_back_note(files)), seq=self.seq, kind=NOTES))
+
+    def _rearrange(self, change: QueueChanged) -> None:
+        """What was sent meanwhile stays sent; what is not named any more is kept, for it may be put back."""
+        words = self.withdrawn | {message.seq: message for message in self.waiting if message.kind == PERSON}
+        if change.did == "edited" and change.target in words:
+            words[change.target] = replace(words[change.target], text=change.text)
+        notes = [message for message in self.waiting if message.kind != PERSON]
+        self.waiting = notes + [words.pop(seq) for seq in dict.fromkeys(change.order) if seq in words]
+        self.withdrawn = words
 
     def _compact(self, done: ContextCompacted) -> None:
         """Less stands for what was said. What it was can be read back by its entry."""

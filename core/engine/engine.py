@@ -20,6 +20,7 @@ from core.engine.doubt import GOES_ON, Settle
 from core.engine.drafts import Draft, Drafts
 from core.engine.profiles import Profile, profiles
 from core.engine.providers import Overview, Providers
+from core.engine.queue import Queue
 from core.engine.runs import Runs
 from core.engine.shelf import Shelf
 from core.engine.slash import Slash, commands, expanded
@@ -72,6 +73,7 @@ class Engine:
         self.providers = providers
         self._book = book
         self._consents = Consents(journal, reader, book, runs.claimed)
+        self.queue = Queue(runs, journal, reader)
         self.shelf = Shelf(journal, reader, opened.database, self._end)
 
     @cached_property

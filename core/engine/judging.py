@@ -1,5 +1,6 @@
 """Judge a call with what is so now: the rules, the mode of the session, what the run has read and changed."""
 
+from functools import cache
 from typing import Any
 
 from core.domain.consent import Asks, Level, Verdict
@@ -20,7 +21,9 @@ async def judged(book: RuleBook, run: Work, tool: Tool, call: str, parameters: A
     kept = None if rules is None else (*rules, *grants.rules)
 
     def of(level: Level) -> Verdict:
-        return judge(act, start.mode, kept, tuple(run.talk.rights.taint), _facts(run, start, level))
+        return judge(
+            act, start.mode, kept, tuple(run.talk.rights.taint), _facts(run, start, level, tool.touches == "runs")
+        )
 
     if tool.touches == "runs":
         return of((await run.place.proven()).level)
@@ -28,7 +31,7 @@ async def judged(book: RuleBook, run: Work, tool: Tool, call: str, parameters: A
     return of((await run.place.proven()).level) if isinstance(verdict, Asks) else verdict
 
 
-def _facts(run: Work, start: RunStarted, level: Level) -> Facts:
+def _facts(run: Work, start: RunStarted, level: Level, runs: bool) -> Facts:
     name = run_id(run.session, run.talk.run)
     return Facts(
         session=run.session,
@@ -36,8 +39,8 @@ def _facts(run: Work, start: RunStarted, level: Level) -> Facts:
         workspace=str(run.place.folder),
         data=str(run.place.data),
         level=level,
-        changed=frozenset(run.talk.rights.changed),
+        changed=frozenset(run.talk.rights.changed) if runs else frozenset(),
         hosts=run.place.out.hosts,
         granted=read_grants(start.allow, name).tools,
-        real=run.place.broker.real,
+        real=cache(run.place.broker.real),
     )

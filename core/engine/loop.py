@@ -74,6 +74,8 @@ async def next_reply(run: Work) -> None:
     run.turn_to_chosen()
     choice, attempt = choice_of(run), 1
     await look_for_room(run, choice)
+    if run.talk.done and not run.talk.waiting:
+        return None  # what it was to go on for was taken back
     while True:
         await run.record(sent(run, choice))
         try:

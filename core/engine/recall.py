@@ -59,7 +59,7 @@ async def _talk(run: Work, asked: Recall) -> str:
 async def _said(run: Work) -> AsyncIterator[str]:
     async for entry in run.journal.read(run.session):
         match entry.event:
-            case PersonSpoke(text=text):
+            case PersonSpoke(text=text) if entry.seq not in run.talk.withdrawn:
                 yield f"Person: {one_line(run.whole(text), 2000)}"
             case Nudged(text=text):
                 yield f"Note: {one_line(text.head, 400)}"

@@ -28,7 +28,7 @@ from core.domain.sessions import SessionRow
 from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
 from core.engine.answers import Answers
 from core.engine.choosing import talk_of
-from core.engine.conversation import start_of
+from core.engine.conversation import Conversation, start_of
 from core.engine.delegate import WITH_PARENT, Children
 from core.engine.doubt import GOES_ON, SKIPPED, Doubt, Settle
 from core.engine.drafts import Drafts
@@ -109,7 +109,8 @@ class Runs:
         """Say of every run that a crash cut that it was interrupted. Nothing is run again by itself."""
         for row in self._reader.sessions():
             if row.status == "running" and not self.going(row.id):
-                await self._interrupt(row.id, "Journeyman ended while the run was going.")
+                calls = tuple((await self.talk(row.id)).doubted())
+                await self._journal.append(row.id, RunInterrupted("Journeyman ended while the run was going.", calls))
 
     async def open(self, opened: SessionOpened, task: str, began: RunStarted) -> str:
         """Open a session together with its first run: a crash leaves both or none. The session's id."""
@@ -120,25 +121,20 @@ class Runs:
     async def _open(self, name: str, opened: SessionOpened, task: str, began: RunStarted) -> None:
         model = self.check(began)
         began = await self._brief(began, Path(opened.workspace))
-        async with self._turn(name):
+        async with self.turn(name):
             self._refuse_closing()
             facts = (replace(opened, session_id=name), PersonSpoke(Text(task)), began)
             await self._go(name, opened.workspace, *facts, model=model)
 
-    async def start(self, session: str, task: str, began: RunStarted) -> None:
-        """Begin a run of a session with a message of the person."""
-        async with self._turn(session):
-            await self._begin(session, PersonSpoke(Text(task)), began)
-
     async def begin(self, session: str, facts: tuple[RunEvent, ...]) -> None:
         """Begin a run with facts that end in its start."""
-        async with self._turn(session):
+        async with self.turn(session):
             await self._begin(session, *facts)
 
     @asynccontextmanager
     async def still(self, session: str) -> AsyncIterator[None]:
         """Nothing of the session goes on meanwhile."""
-        async with self._turn(session):
+        async with self.turn(session):
             self._refuse_going(self._row(session))
             yield
 
@@ -152,7 +148,7 @@ class Runs:
 
         With `now` the reply in progress is cut for it.
         """
-        async with self._turn(session):
+        async with self.turn(session):
             self._row(session)
             words = PersonSpoke(Text(text), tuple(attached))
             if live := self._live.get(session):
@@ -161,13 +157,24 @@ class Runs:
                     live.work.cut()
                 # The run ended meanwhile, without having heard it. One that was paused hears it when it goes on.
                 if not self.going(session) and self._row(session).status not in GOES_ON:
-                    await self._begin(session, start_of(await talk_of(self._journal, session)))
+                    await self._begin(session, start_of(await self.talk(session)))
             else:
-                await self._begin(session, words, start_of(await talk_of(self._journal, session)))
+                await self._begin(session, words, start_of(await self.talk(session)))
+
+    async def talk(self, session: str) -> Conversation:
+        """The conversation as it is."""
+        live = self._live.get(session)
+        return live.work.talk if live else await talk_of(self._journal, session)
+
+    def cut(self, session: str) -> bool:
+        """End the reply that is being read, for what waits; whether there is a run to hear it."""
+        if live := self._live.get(session):
+            live.work.cut()
+        return live is not None
 
     async def pause(self, session: str) -> None:
         """After this round."""
-        async with self._turn(session):
+        async with self.turn(session):
             live = self._live.get(session)
             if live is None:
                 raise Problem("This run is not going.", f"It is {self._row(session).status}.", "")
@@ -175,7 +182,7 @@ class Runs:
 
     async def compact(self, session: str) -> None:
         """Make room in the context: after this round where a run is going, else now."""
-        async with self._turn(session):
+        async with self.turn(session):
             if live := self._live.get(session):
                 live.work.wants_room = True
                 return
@@ -188,7 +195,7 @@ class Runs:
 
     async def stop(self, session: str, why: str = STOPPED) -> None:
         """Cut the model call, kill the process group, end the run, and the sub-agents with it."""
-        async with self._turn(session):
+        async with self.turn(session):
             if live := self._live.get(session):
                 live.stopping = why
                 live.task.cancel()
@@ -211,14 +218,14 @@ class Runs:
 
     async def resume(self, session: str, settle: Settle = "") -> None:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
-        async with self._turn(session):
+        async with self.turn(session):
             row = self._row(session)
             self._refuse_going(row)
             self._refuse_closing()
             if row.status not in GOES_ON:
                 why = f"This run is {row.status}."
                 raise Problem("There is nothing to resume.", why, "Start another with a message.")
-            talk = await talk_of(self._journal, session)
+            talk = await self.talk(session)
             own, doubted = talk.doubted(), await self.doubted(session)
             if settle != "end":
                 self.check(start_of(talk))
@@ -354,17 +361,12 @@ class Runs:
             trouble = Trouble("Journeyman made a mistake.", f"{type(error).__name__}: {error}")
             return RunEnded("failed", trouble.what, trouble)
 
-    async def _interrupt(self, session: str, why: str) -> None:
-        await self._journal.append(
-            session, RunInterrupted(why, tuple((await talk_of(self._journal, session)).doubted()))
-        )
-
     def _row(self, session: str) -> SessionRow:
         if row := self._reader.session(session):
             return row
         raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
 
-    def _turn(self, session: str) -> asyncio.Lock:
+    def turn(self, session: str) -> asyncio.Lock:
         """One person's wish after the other: a stop must not fall between a start and its run."""
         return self._turns.setdefault(session, asyncio.Lock())
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from core.domain.messages import Message
 from core.models.attach import IMAGES
@@ -13,8 +14,11 @@ def weight(message: Message) -> int:
     """About how many tokens a message is."""
     total = MESSAGE + estimate_text(message.text)
     for call in message.calls:
-        total += MESSAGE + estimate(call.tool) + estimate_text(call.arguments)
+        total += MESSAGE + _of_name(call.tool) + estimate_text(call.arguments)
     return total + sum(IMAGE if one.media_type in IMAGES else DOCUMENT for one in message.attachments)
+
+
+_of_name = lru_cache(maxsize=256)(estimate)  # the same few tools again and again
 
 
 def weight_of_tools(tools: Sequence[ToolSpec]) -> int:

@@ -13,6 +13,7 @@ from core.domain.steps import Step
 from core.store.blobs import inflate
 from core.store.keys import key, place, span
 from core.store.marks import Mark, lines, row_of, sample, stretch
+from core.store.queue import QueuedLine, queued
 from core.store.rows import SESSION_COLUMNS, STEP_COLUMNS, read_session, read_step
 from core.store.search import Hit, find, find_in
 
@@ -75,6 +76,13 @@ class Reader:
     ) -> list[dict[str, Any]]:
         """The first lines of these kinds after one place of a journal, up to another."""
         return lines(self._db, self._number(session), kinds, after, until, most)
+
+    def queued(self, session: str, goes_on: bool) -> list[QueuedLine]:
+        """The messages that wait for a request."""
+        waiting = queued(self._db, self._number(session), goes_on)
+        return [
+            one._replace(text=self.blob(one.blob).decode("utf-8", "replace")) if one.blob else one for one in waiting
+        ]
 
     def row_of(self, session: str, seq: int) -> int | None:
         """The row that shows this line of a journal."""

@@ -17,6 +17,7 @@ from core.domain.events import (
     PersonSpoke,
     QuestionAnswered,
     QuestionAsked,
+    QueueChanged,
     Replied,
     ReplyCut,
     RunEnded,
@@ -50,7 +51,7 @@ def words(event: RunEvent) -> Iterator[str]:
     match event:
         case SessionOpened(workspace=workspace, title=title):
             yield from (workspace, title)
-        case PersonSpoke(text=text) | ReplyCut(text=text):
+        case PersonSpoke(text=text) | QueueChanged(did="edited", text=text) | ReplyCut(text=text):
             yield text.head
         case Replied(text=text, reasoning=reasoning, calls=calls):
             yield from (text.head, reasoning.head)

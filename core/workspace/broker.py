@@ -159,7 +159,9 @@ class Broker:
             os.close(descriptor)
 
     def _place(self, descriptor: int) -> str:
-        return os.path.relpath(beneath.place_of(descriptor), beneath.place_of(self._root))
+        place, root = beneath.place_of(descriptor), beneath.place_of(self._root)
+        inside = place.startswith(root.rstrip("/") + "/")
+        return place[len(root.rstrip("/")) + 1 :] if inside else os.path.relpath(place, root)
 
     def _name(self, name: str) -> str:
         self._check_folder()

@@ -17,10 +17,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.store.queue import QueuedLine
 from ui.composer.attached import AttachedFiles
 from ui.composer.complete import Completion
 from ui.composer.field import MessageField
 from ui.composer.mode import ModeButton
+from ui.composer.queue import QueueCards
 from ui.draft_files import File
 from ui.icons import icon, pixmap
 from ui.theme import Look
@@ -74,6 +76,7 @@ class ComposerPanel(QFrame):
         """Turn to another session: its draft appears, the former one's is kept. `kept` are its files on the disk."""
         self.keep_draft()
         if session_id != self._session:
+            self._keep_card()
             self.attached.blockSignals(True)
             self._aside[self._session] = self.attached.take()
             mine = self._aside.pop(session_id, None)
@@ -87,6 +90,11 @@ class ComposerPanel(QFrame):
         self._input.fit()
         self._input.moveCursor(self._input.textCursor().MoveOperation.End)
         self._tell_state()
+
+    def _keep_card(self) -> None:
+        """Words that were being written into a queued message stay with the draft."""
+        if words := self.queue.turn_away():
+            self.draft_changed.emit(self._session, "\n\n".join(filter(None, (self._input.words(), words))))
 
     def set_running(self, running: bool) -> None:
         """While a run goes on, words are queued for it."""
@@ -102,6 +110,10 @@ class ComposerPanel(QFrame):
         self._model.setText(name)
         self._model.setVisible(bool(name))
         self._model_icon.setVisible(bool(name))
+
+    def show_queue(self, lines: Sequence[QueuedLine], *, going: bool) -> None:
+        """The messages that wait for the run."""
+        self.queue.show_queue(lines, going=going)
 
     def set_mode(self, mode: str) -> None:
         """How much the session asks; without a session there is nothing to say."""
@@ -169,6 +181,7 @@ class ComposerPanel(QFrame):
         self._look = look
         self._input.set_font(look.fonts.text)
         self.attached.restyle(look)
+        self.queue.restyle(look)
         self.completion.restyle(look)
         self._model.setFont(look.fonts.second)
         self._note.setFont(look.fonts.second)
@@ -183,6 +196,7 @@ class ComposerPanel(QFrame):
         self._input.setObjectName("composer.input")
         self._input.setAccessibleName(self.tr("Message to the agent"))
         self.attached = AttachedFiles(self._look)
+        self.queue = QueueCards(self._look)
         self._clip = QToolButton()
         self._clip.setObjectName("composer.attach")
         self._clip.setAccessibleName(self.tr("Attach files"))
@@ -220,6 +234,8 @@ class ComposerPanel(QFrame):
         inside.addLayout(foot)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 8, 20, 12)
+        column.setSpacing(0)
+        column.addWidget(self.queue)
         column.addWidget(self._box)
 
     def _tell_state(self) -> None:

@@ -183,9 +183,7 @@ class SettingsDialog(QDialog):
             part.revoked.connect(self.revoked)
         self._add_whole(self.tr("Rules"), rules)
         self._add_whole(self.tr("Folders"), folders)
-        self._counted = label(
-            self.tr("Counting…"), self._look.fonts.text, "second", name="settings.data.counting"
-        )
+        self._counted = label(self.tr("Counting…"), self._look.fonts.text, "second", name="settings.data.counting")
         self._add_whole(self.tr("Data"), self._counted)
 
     def _add_whole(self, title: str, inside: QWidget) -> None:

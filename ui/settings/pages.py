@@ -22,6 +22,7 @@ KINDS = {
     "replied": "replies of the model",
     "file_changed": "files as they were before changes",
     "person_spoke": "what you said and attached",
+    "queue_changed": "what you changed of messages that wait",
     "files_rewound": "files that were put back",
     "run_started": "scripts and how runs began",
     "context_compacted": "summaries of the context",

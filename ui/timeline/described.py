@@ -17,6 +17,7 @@ OUTPUTS = {
     "replied": ("reasoning", "text"),
     "reply_cut": ("text",),
     "person_spoke": ("text",),
+    "queue_changed": ("text",),
     "call_refused": ("reason",),
     "context_compacted": ("summary",),
 }

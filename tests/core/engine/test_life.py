@@ -87,7 +87,7 @@ MUTANTS: dict[str, tuple[Any, str, Any, str]] = {
     "leaves crashed runs as they look": (Runs, "recover", _nothing, "a crash left a run that looks"),
     "owes results after an end": (Conversation, "hear", _deaf_to_ends(Conversation.hear), "before its results"),
     "takes two answers": (Runs, "__init__", _open_to_all(Runs.__init__), "an answer counted"),
-    "lets wishes overtake each other": (Runs, "_turn", _no_turns, "began twice or ended twice"),
+    "lets wishes overtake each other": (Runs, "turn", _no_turns, "began twice or ended twice"),
 }
 
 

@@ -299,7 +299,10 @@ def test_starts_at_once_are_one(tmp_path: Path) -> None:
             more = played({"text": "b", "delay_s": 0.2})
             runs = scene.services.runs
             tries = await asyncio.gather(
-                *(runs.start(session, f"{n}", RunStarted("scripted", 0, Text(more))) for n in range(3)),
+                *(
+                    runs.begin(session, (PersonSpoke(Text(f"{n}")), RunStarted("scripted", 0, Text(more))))
+                    for n in range(3)
+                ),
                 return_exceptions=True,
             )
             assert [isinstance(each, Problem) for each in tries] == [False, True, True]
