@@ -26,6 +26,7 @@ class Beginning:
         start.begun.connect(lambda task, folder, model: tasks.start(self._begin(task, folder, model), "begin"))
         start.key_given.connect(lambda server, key: tasks.start(self._give_key(server, key), "give a key"))
         start.shown.connect(self.look)
+        start.look_wanted.connect(self.look)
         start.begin.set_folder(window.state.text("folder"))
         FolderDrop(window).dropped.connect(self.begin_in)
 

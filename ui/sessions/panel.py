@@ -118,6 +118,11 @@ class SessionsPanel(QFrame):
         self._model.search(self._search.text(), hits)
         self._say_empty()
 
+    def places(self) -> list[tuple[str, int]]:
+        """The sessions whose text holds the words, and where."""
+        found = [self._model.item(index) for index in self._model.lines()]
+        return [(item.row.id, item.seq) for item in found if isinstance(item, Line) and item.seq]
+
     def mark(self, session_id: str) -> None:
         """Mark the session on display; an empty id marks none."""
         self._delegate.shown = session_id

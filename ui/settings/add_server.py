@@ -44,7 +44,7 @@ class AddServer(QDialog):
         self._wire.setFont(look.fonts.text)
         for wire, text in SPOKEN:
             self._wire.addItem(self.tr(text), wire)
-        self._plain = QCheckBox(self.tr("Send unencrypted (http) to another computer. Others on the way can read it."))
+        self._plain = QCheckBox(self.tr("Allow http: whoever is on the way can read it, the key too"))
         self._plain.setObjectName("add_server.plain")
         self._plain.setFont(look.fonts.text)
         self._plain.hide()
@@ -63,6 +63,7 @@ class AddServer(QDialog):
         """Not taken, and why; what was typed stays."""
         self._why.setText(breakable(" ".join(part for part in (trouble.what, trouble.why, trouble.do) if part)))
         self._why.show()
+        self._grow()
 
     def _line(self, name: str, spoken: str, hint: str) -> QLineEdit:
         made = QLineEdit()
@@ -75,6 +76,14 @@ class AddServer(QDialog):
     def _follow(self) -> None:
         self._add.setEnabled(bool(self._name.text().strip() and self._url.text().strip()))
         self._plain.setVisible(open_to_others(self._url.text().strip()))
+        self._grow()
+
+    def _grow(self) -> None:
+        """Room for what is shown now; nothing is pressed together."""
+        layout = self.layout()
+        if layout is not None:
+            layout.activate()
+            self.resize(self.width(), max(self.height(), layout.totalHeightForWidth(self.width())))
 
     def _tell_added(self) -> None:
         self._why.hide()

@@ -102,7 +102,7 @@ def _tiers(look: Look, value: Tiers, told: Told) -> QWidget:
         lines[tier] = _line(", ".join(getattr(value, tier)), tell)
         lines[tier].setObjectName(f"settings.tiers.{tier}")
         lines[tier].setAccessibleName(words)
-        lines[tier].setPlaceholderText(_tr("PROVIDER/MODEL, and others after a comma"))
+        lines[tier].setPlaceholderText(_tr("PROVIDER/MODEL, …"))
         lines[tier].setFont(look.fonts.text)
         form.addRow(words, lines[tier])
     return made

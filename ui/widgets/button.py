@@ -50,6 +50,15 @@ class Button(QPushButton):
         self.updateGeometry()
         self.update()
 
+    def wear(self, tone: str) -> None:
+        """Another tone from now on."""
+        if tone != self._tone:
+            self._tone = tone
+            self.setProperty("tone", tone)
+            self.style().unpolish(self)
+            self.style().polish(self)
+            self.update()
+
     def sizeHint(self) -> QSize:
         height = max(28, QFontMetrics(self._look.fonts.strong).height() + 12)
         return QSize(round(self._content_width()) + 2 * PAD, height)
