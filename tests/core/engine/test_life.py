@@ -12,6 +12,7 @@ from core.domain.events import Call, CallStarted, Entry, RunEnded
 from core.domain.ids import question_id
 from core.engine import loop
 from core.engine.acts import act
+from core.engine.answers import Answers
 from core.engine.conversation import Conversation
 from core.engine.runs import Runs
 from core.engine.work import Work
@@ -72,7 +73,7 @@ class _Forgetful(set[str]):
 def _open_to_all(real: Callable[..., None]) -> Callable[..., None]:
     def init(self: Runs, *given: Any, **more: Any) -> None:
         real(self, *given, **more)
-        self.claimed = _Forgetful()
+        self.answers = Answers(self._journal, self._reader, _Forgetful())
 
     return init
 
