@@ -23,7 +23,7 @@ def put_back(folder: Path, name: str, state: WindowState) -> None:
         for number, part in enumerate((problem.trouble.what, problem.trouble.why, problem.trouble.do)):
             state.keep_text(f"{WHY}/{number}", part)
     else:
-        kept = f" The data as it was is kept in {aside}." if aside else ""
+        kept = f" The data as it was is kept beside it: {aside.name}." if aside else ""
         state.keep_text(SAID, f"The backup of {name} was put back.{kept}")
     state.flush()
 

@@ -80,7 +80,8 @@ class ModelsPage(QWidget):
         self._shown.hide()
         self._shown.deleteLater()
         self._shown = made
-        if held and (again := self.findChild(QWidget, held)):
+        made.show()
+        if held and (again := made.findChild(QWidget, held)):
             again.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _fill_servers(self, column: QVBoxLayout, found: "Overview") -> None:

@@ -84,9 +84,12 @@ class StartPanel(QFrame):
         lacking = [offer.title or offer.name for offer in offers if offer.needs_key]
         self._key.setVisible(bool(lacking) or not names)
         self._key.button.setEnabled(bool(lacking))
-        named = ", ".join(lacking[:6]) or self.tr("For a model server")
-        more = self.tr("{}. Servers of your own: Settings, Models and keys").format(named)
-        self._key.say(self.tr("Add a key"), more if lacking else named, self.tr("Add…"))
+        named = ", ".join(lacking[:NAMED])
+        if len(lacking) > NAMED:
+            named = self.tr("{names} and {more} more; your own in the settings").format(
+                names=named, more=len(lacking) - NAMED
+            )
+        self._key.say(self.tr("Add a key"), named or self.tr("For a model server"), self.tr("Add…"))
         # Where there is no model yet, the demo is what works at once.
         self._demo.button.wear("" if names else "primary")
 
@@ -126,9 +129,7 @@ class StartPanel(QFrame):
             text = self.tr("Ollama, LM Studio, llama.cpp, vLLM and Jan are found by themselves.")
         else:
             title = self.tr("No model server runs on this computer")
-            text = self.tr(
-                "Start Ollama, LM Studio, llama.cpp, vLLM or Jan, then look again. Nothing leaves your machine."
-            )
+            text = self.tr("Start Ollama, LM Studio, llama.cpp, vLLM or Jan, then look again.")
         self._server.say(title, text, self.tr("Look again"), icon="cpu")
 
     def _use_local(self) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -48,6 +48,11 @@ def dialog(look: Look, qtbot: QtBot) -> SettingsDialog:
 
 def text(dialog: SettingsDialog) -> str:
     return "\n".join(label.text() for label in dialog.models.findChildren(QLabel)).replace("\u200b", "")
+
+
+def let_go() -> None:
+    """Of what is not shown any more."""
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 def test_servers_are_looked_for_when_their_page_is_opened(look: Look, qtbot: QtBot) -> None:
@@ -99,6 +104,7 @@ def test_each_button_says_what_is_wanted(dialog: SettingsDialog, qtbot: QtBot, b
         press(found, Qt.Key.Key_Space)
     assert wanted.args == wish
     dialog.models.show_servers(FOUND)
+    let_go()
     assert find(dialog, QPushButton, button).hasFocus(), "the keyboard stays where it was"
 
 
@@ -106,6 +112,7 @@ def test_a_test_stands_by_its_model_also_after_looking_again(dialog: SettingsDia
     dialog.models.show_servers(FOUND)
     dialog.models.show_trial("ollama/odd", trial_words(Trial("ollama/odd", 0.4, 1.25, True, False)))
     dialog.models.show_servers(FOUND)
+    let_go()
     result = find(dialog, QLabel, "settings.model.ollama/odd.result")
     assert result.isVisible() and "first word after 0.40 s" in result.text() and "calls no tools" in result.text()
     assert trial_words(Trial("x", trouble=Trouble("Gone.", "Away.", "Wait."))) == ("Gone. Away. Wait.", "failed")
@@ -120,6 +127,7 @@ def test_folders_stand_apart_from_rules_and_are_forgotten(dialog: SettingsDialog
         click(find(dialog, QPushButton, "settings.forget_folder.f1"))
     assert revoked.args == ["f1"]
     dialog.refill(Shown(Settings(), RULES[:1]))
+    let_go()
     assert dialog.findChild(QLabel, "settings.folders.none") is not None
     assert find(dialog, QLabel, "settings.folders.none").isVisible(), "the page that was open is open"
 
