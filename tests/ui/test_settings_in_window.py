@@ -77,7 +77,7 @@ def test_a_server_is_added_tried_used_and_removed(qapp: QApplication, home: Path
             click(test)
             result = find(dialog, QLabel, "settings.model.box/small.result")
             await until(lambda: "It answers" in result.text(), "the result")
-            assert "streams" in result.text() and "calls tools" in result.text()
+            assert "stream" in result.text() and "calls tools" in result.text()
             click(find(dialog, QPushButton, "settings.use.box/small"))
             await until(lambda: dialog.findChild(QPushButton, "settings.use.box/small") is None, "that it is used")
             assert find(dialog, QLineEdit, "settings.model").text() == "box/small"

@@ -4,12 +4,13 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from core.domain.address import is_loopback
 from core.domain.problems import Trouble
 from ui.theme import Look
 from ui.widgets.button import Button
+from ui.widgets.tick import Tick
 from ui.widgets.words import breakable, label
 
 SPOKEN: Final = (
@@ -42,11 +43,12 @@ class AddServer(QDialog):
         self._wire.setObjectName("add_server.wire")
         self._wire.setAccessibleName(self.tr("It speaks"))
         self._wire.setFont(look.fonts.text)
+        self._wire.setMinimumHeight(look.size(28))
         for wire, text in SPOKEN:
             self._wire.addItem(self.tr(text), wire)
-        self._plain = QCheckBox(self.tr("Allow http: whoever is on the way can read it, the key too"))
-        self._plain.setObjectName("add_server.plain")
-        self._plain.setFont(look.fonts.text)
+        self._plain = Tick(
+            look, self.tr("Allow http: whoever is on the way can read it, the key too"), name="add_server.plain"
+        )
         self._plain.hide()
         self._why = label("", look.fonts.text, "failed", name="add_server.why", wrap=True)
         self._why.hide()

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFormLayout,
 from core.domain.tiers import Tiers
 from core.settings.schema import About, Settings
 from ui.theme import Look
+from ui.widgets.tick import Tick
 
 Told = Callable[[Any], None]
 WORDS = {"system": "As the system has it", "light": "Light", "dark": "Dark", "contrast": "High contrast"}
@@ -36,7 +37,7 @@ def _control(look: Look, kind: Any, about: About, value: Any, told: Told) -> QWi
     if isinstance(value, Tiers):
         return _tiers(look, value, told)
     if kind is bool:
-        return _switch(value, told)
+        return _switch(look, value, told)
     if kind in (int, float):
         return _number(kind, about, value, told)
     if options := get_args(kind):
@@ -53,8 +54,8 @@ def _choice(options: tuple[str, ...], value: str, told: Told) -> QComboBox:
     return made
 
 
-def _switch(value: bool, told: Told) -> QCheckBox:
-    made = QCheckBox(_tr("On"))
+def _switch(look: Look, value: bool, told: Told) -> QCheckBox:
+    made = Tick(look, _tr("On"))
     made.setChecked(value)
     made.toggled.connect(told)
     return made
