@@ -18,6 +18,7 @@ from ui.beginning import Beginning
 from ui.bridge import Bridge
 from ui.filing import Filing
 from ui.link_dialog import LinkDialog
+from ui.model_wishes import ModelWishes
 from ui.queue_wishes import QueueWishes
 from ui.run_wishes import RunWishes
 from ui.sessions.rows import Hit
@@ -58,6 +59,7 @@ class Wishes(QObject):
         window.view.answered.connect(self.answer)
         self.run = RunWishes(window, bridge, self.tasks)
         self.queue = QueueWishes(window, bridge, self.tasks)
+        self.models = ModelWishes(window, bridge, self.tasks)
         window.view.asking.allowed.connect(self.allow)
         window.view.asking.denied.connect(self.deny)
         window.view.asking.denied_all.connect(self.deny_all)

@@ -421,6 +421,22 @@ class SandboxProven:
 
 
 @dataclass(frozen=True, slots=True)
+class HookRan:
+    """A command of the person that runs at this moment of a run. `refused`: it said no, and what it said is why.
+
+    `exit_code` is None where it was ended, and `why` says by what.
+    """
+
+    moment: str
+    command: str
+    output: Text = Text()
+    exit_code: int | None = None
+    why: str = ""
+    call_id: str = ""
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class LimitMet:
     """A limit is near (`share` 80) or reached (100)."""
 
@@ -539,6 +555,7 @@ RunEvent = (
     | ProblemReported
     | Tainted
     | SandboxProven
+    | HookRan
     | LimitMet
     | LimitRaised
     | Nudged

@@ -28,7 +28,7 @@ from core.domain.steps import Outline, Step, line
 
 ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed": "failed"}
 NO_WORK = frozenset(
-    {"run", "person", "fork", "verdict", "compaction"}
+    {"run", "person", "fork", "verdict", "compaction", "hook"}
 )  # rows that say nothing about what is being done
 UNJUDGED = {"verdict": "", "checked": ""}
 

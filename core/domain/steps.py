@@ -21,6 +21,7 @@ from core.domain.events import (
     Entry,
     FileChanged,
     FilesRewound,
+    HookRan,
     LimitMet,
     LimitRaised,
     ModelChosen,
@@ -74,6 +75,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "command": ("Running", "Ran"),
         "check": ("Looking after", "Looked after"),
         "fetch": ("Fetching", "Fetched"),
+        "hook": ("Running your hook", "Ran your hook"),
         "todo": ("Planning", "Planned"),
         "decision": ("Deciding", "Decided"),
         "problem": ("Reporting", "Reported"),
@@ -125,7 +127,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.close("request", "failed", object=line(trouble.what), marks={"wait_ms": int(wait_s * 1000)})
         case Delegated() | DelegateEnded():
             _delegate(entry.event, changed)
-        case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted():
+        case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted() | HookRan():
             _call(entry.event, changed)
         case CommandEnded(command=command, exit_code=code, why=why):
             status = "stopped" if why else "failed" if code else "done"
@@ -162,7 +164,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
     return changed.rows()
 
 
-def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainted, changed: "_Pen") -> None:
+def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainted | HookRan, changed: "_Pen") -> None:
     """What became of a call."""
     match event:
         case CallStarted(call_id=call, step=kind, object=what):
@@ -178,6 +180,10 @@ def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainte
                 changed.count(calls=1)
         case Tainted(call_id=call):
             changed.mark(call, outside=1)
+        case HookRan(moment=moment, command=command, exit_code=code, refused=refused):
+            marks = {} if code is None else {"exit": code}
+            status = "stopped" if refused else "done" if code == 0 else "failed"
+            changed.add("hook", status, object=line(f"{moment}: {command}"), marks=marks)
 
 
 def _delegate(event: Delegated | DelegateEnded, changed: "_Pen") -> None:

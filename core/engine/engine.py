@@ -16,6 +16,7 @@ from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.engine.choosing import choose_model
 from core.engine.consents import Consents
+from core.engine.conversation import start_of
 from core.engine.doubt import GOES_ON, Settle
 from core.engine.drafts import Draft, Drafts
 from core.engine.profiles import Profile, profiles
@@ -130,6 +131,10 @@ class Engine:
         self.session(session)
         chosen = ModelChosen(model, effort, max_output, temperature)
         await choose_model(self._journal, self._runs.check, session, chosen)
+
+    async def begun(self, session: str) -> RunStarted:
+        """How the last run of a session was started, and with what was chosen since."""
+        return start_of(await self._runs.talk(self.session(session).id))
 
     async def models(self, *, fresh: bool = False) -> Overview:
         """Every server and its models, windows, prices; where keys are from, never a key."""

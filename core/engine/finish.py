@@ -6,6 +6,7 @@ from core.engine.work import Work
 from core.models.spoken import ENDS
 
 WENT_ON = "[You called nothing, so nothing happened. Call a tool, or call final when you are done.]"
+HOOK, MOST = "[A hook of the person says: ", 5  # times a run may be sent on: a hook may be wrong
 UNMARKED = "it neither called a tool nor said that it was done"
 
 
@@ -18,4 +19,10 @@ async def check_end(run: Work) -> RunEnded | None:
         if last and last.carry.head != ENDS and not told:
             await run.record(Nudged(Text(WENT_ON), UNMARKED))
             return None
-    return await check_shape(run)
+    if ended := await check_shape(run):
+        return ended
+    since = max(talk.task, default=0)
+    said_no = sum(message.text.head.startswith(HOOK) for message in talk.messages if message.seq > since)
+    if not talk.waiting and said_no < MOST and (why := await run.hooked("end", said=run.said())):
+        await run.record(Nudged(Text(f"{HOOK}{why}]"), f"your hook says: {why}"))
+    return None

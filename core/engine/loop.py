@@ -1,6 +1,7 @@
 """Work one run to its end. All that is known is in the journal, so going on after a crash is the same as starting."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import aclosing
 
 from core.domain.events import (
@@ -11,6 +12,7 @@ from core.domain.events import (
     ReplyCut,
     Retried,
     RunEnded,
+    RunEvent,
     RunPaused,
     Text,
     ToolReturned,
@@ -37,6 +39,8 @@ from core.tools.recall import RECALL, Recall, row
 async def work(run: Work) -> RunEnded | RunPaused:
     """Round after round: results first, then the next reply, until nothing is asked any more."""
     talk = run.talk
+    if not talk.turn:
+        await run.hooked("run start")
     while True:
         await give_results(run)
         if talk.done and not talk.waiting:
@@ -140,6 +144,8 @@ async def perform(run: Work, call: Call) -> None:
     except Problem as problem:
         await run.record(CallRefused(call.id, call.tool, Text(str(problem))))
         return
+    if await refused_by_hook(run, call):
+        return
     if call.tool == ASK:
         await ask_person(run, parameters, call.id, call.tool)
         return
@@ -167,6 +173,20 @@ async def perform(run: Work, call: Call) -> None:
         raise
     facts = tainted(run.talk.rights.taint, tool, call.id, started.object, events, trusted=run.trusted)
     await run.record(*facts, blobs=blobs)
+    await run.hooked("after call", call.tool, call={"id": call.id, "tool": call.tool, "result": _outcome(facts)})
+
+
+async def refused_by_hook(run: Work, call: Call) -> bool:
+    """The word of a person's own command, before anything else is asked."""
+    told = {"id": call.id, "tool": call.tool, "arguments": run.whole(call.arguments)}
+    if why := await run.hooked("before call", call.tool, call=told):
+        await run.record(CallRefused(call.id, call.tool, Text(f"[A hook of the person refused this call: {why}]")))
+    return bool(why)
+
+
+def _outcome(facts: Sequence[RunEvent]) -> dict[str, object]:
+    done = next((fact for fact in facts if isinstance(fact, ToolReturned)), None)
+    return {"failed": done.failed, "exit_code": done.exit_code, "output": done.output.head} if done else {}
 
 
 async def look_back(run: Work, call: str, asked: Recall) -> None:

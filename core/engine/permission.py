@@ -84,6 +84,8 @@ async def _word(judged: _Judged, verdict: Verdict | None) -> ConsentGiven:
     try:
         if isinstance(verdict, Asks) and judged.name not in run.talk.rights.requests:
             await run.record(ConsentAsked(verdict.request, Text(verdict.arguments)))
+            told = {"id": judged.name, "text": f"{verdict.request.tool}: {verdict.request.object}"}
+            await run.hooked("question", verdict.request.tool, question=told)
         while (given := run.talk.rights.given.get(judged.name)) is None:
             heard.clear()
             await _speak(judged, await judged.now())

@@ -328,6 +328,7 @@ class Runs:
                 if last is None:
                     return
                 await _surely(self._journal.append(run.session, last))
+                await _surely(run.ended(last))
                 heard_all = not run.talk.waiting or getattr(last, "status", "") != "completed"
                 if heard_all or live.stopping or self._closing:
                     return

@@ -15,18 +15,21 @@ from core.domain.events import (
     QuestionAnswered,
     QuestionAsked,
     QuestionHeld,
+    RunEnded,
     RunEvent,
     RunStarted,
     SandboxProven,
     Text,
 )
 from core.domain.messages import Message
+from core.domain.problems import Problem
 from core.domain.question import Answer, Question, expired
 from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
 from core.engine.acts import act, file_changed
 from core.engine.conversation import Conversation
 from core.engine.doubt import Settle
 from core.engine.drafts import Drafts
+from core.engine.hooks import Hook, Moment, hooks, refusal, run_hooks
 from core.engine.strangers import as_data, boundary
 from core.engine.weights import weight_of_tools
 from core.models.model import Model, Request, ToolSpec, Wanted
@@ -90,6 +93,7 @@ class Work:
         compacts: whether the context is kept below what the model takes; `compact_at` is a limit a person set, in
             tokens, 0 none; `wants_room` is set where they ask for it at the next boundary.
         futile: the context was so large when nothing could give way.
+        hooks: the person's own commands; None until they are looked for.
         act, sleep: how a tool acts and how a retry waits; a replay does neither.
     """
 
@@ -121,6 +125,7 @@ class Work:
     seats: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     settle: Settle = ""
     delegate: Giving | None = None
+    hooks: tuple[Hook, ...] | None = None
     act: Act = act
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
@@ -224,6 +229,30 @@ class Work:
         last: Message | None = next((m for m in reversed(self.talk.messages) if m.role == "assistant"), None)
         return last.text.head if last else ""
 
+    async def hooked(self, moment: Moment, tool: str = "", **said: object) -> str:
+        """Run the person's own commands of this moment; why one of them refuses. A replay runs none."""
+        if self.act is not act:
+            return ""
+        if self.hooks is None:
+            self.hooks = hooks(self.place.data)
+        if not self.hooks:
+            return ""
+        told = {"session": self.session, "run": self.talk.run, "model": self.model_name, **said}
+        ran = await run_hooks(self.hooks, moment, tool, self.place.folder, told)
+        if ran:
+            await self.record(*ran)
+        return refusal(ran)
+
+    async def ended(self, last: RunEvent) -> None:
+        """Tell the person's own commands of the end of a run."""
+        if self.hooks is None:
+            try:
+                self.hooks = hooks(self.place.data)
+            except Problem:  # it was said when the run began
+                self.hooks = ()
+        if isinstance(last, RunEnded):
+            await self.hooked("run end", status=last.status, reason=last.reason)
+
     async def ask(self, question: Question, call_id: str = "") -> Answer:
         """Ask unless asked already, then wait until the answer is in the journal, whoever wrote it."""
         heard = asyncio.Event()
@@ -237,6 +266,7 @@ class Work:
         try:
             if question.id not in self.talk.questions:
                 await self.record(QuestionAsked(question, call_id))
+                await self.hooked("question", question={"id": question.id, "text": question.text})
             while self.talk.questions[question.id] is None:
                 await self._wait(self.talk.asked.get(question.id, question), call_id, heard)
                 heard.clear()

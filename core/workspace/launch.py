@@ -73,6 +73,7 @@ class Launch:
     ending: Ending
     descriptors: tuple[int, ...] = ()
     guarded: bool = False  # whether its standard input is the pipe by which it notices our end
+    given: bytes | None = None  # what its standard input holds instead
     told: int = -1  # where the launcher tells the number of the first process of its namespace; to be closed
 
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import subprocess
+import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -195,11 +196,12 @@ def _start(launch: Launch, mark: str) -> "tuple[subprocess.Popen[bytes], IO[byte
     # Pipes of ours: asyncio's own would make waiting last as long as any child that holds one.
     output, theirs = os.pipe()
     watched, life = os.pipe()
+    given = None if launch.given is None else _held(launch.given)
     try:
         process = subprocess.Popen(
             launch.words,
             cwd=launch.folder,
-            stdin=watched if launch.guarded else subprocess.DEVNULL,
+            stdin=watched if launch.guarded else subprocess.DEVNULL if given is None else given,
             stdout=theirs,
             stderr=subprocess.STDOUT,
             env={**launch.environment, MARK: mark},
@@ -213,7 +215,17 @@ def _start(launch: Launch, mark: str) -> "tuple[subprocess.Popen[bytes], IO[byte
     finally:
         for descriptor in (theirs, watched, *launch.descriptors):
             os.close(descriptor)
+        if given is not None:
+            os.close(given)
     return process, os.fdopen(output, "rb"), life
+
+
+def _held(given: bytes) -> int:
+    """In a file, not a pipe: a command that does not read must not hold us up."""
+    with tempfile.TemporaryFile() as file:
+        file.write(given)
+        file.seek(0)
+        return os.dup(file.fileno())
 
 
 class Kept:

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QMenu,
     QSizePolicy,
     QToolButton,
@@ -22,9 +21,10 @@ from ui.composer.attached import AttachedFiles
 from ui.composer.complete import Completion
 from ui.composer.field import MessageField
 from ui.composer.mode import ModeButton
+from ui.composer.model import ModelButton
 from ui.composer.queue import QueueCards
 from ui.draft_files import File
-from ui.icons import icon, pixmap
+from ui.icons import icon
 from ui.theme import Look
 from ui.widgets.words import label, surface
 
@@ -107,9 +107,7 @@ class ComposerPanel(QFrame):
         self._tell_state()
 
     def set_model(self, name: str) -> None:
-        self._model.setText(name)
-        self._model.setVisible(bool(name))
-        self._model_icon.setVisible(bool(name))
+        self.model.show_model(name)
 
     def show_queue(self, lines: Sequence[QueuedLine], *, going: bool) -> None:
         """The messages that wait for the run."""
@@ -183,7 +181,7 @@ class ComposerPanel(QFrame):
         self.attached.restyle(look)
         self.queue.restyle(look)
         self.completion.restyle(look)
-        self._model.setFont(look.fonts.second)
+        self.model.restyle(look)
         self._note.setFont(look.fonts.second)
         self._mode.restyle(look)
         self._tint()
@@ -207,9 +205,7 @@ class ComposerPanel(QFrame):
         self._send.setProperty("tone", "framed")
         self._mode = ModeButton(self._look)
         self._mode.chosen.connect(self.mode_wanted)
-        self._model_icon = QLabel()
-        self._model_icon.setObjectName("composer.model_icon")
-        self._model = label("", fonts.second, "second", name="composer.model")
+        self.model = ModelButton(self._look)
         self._note = label("", fonts.second, "second", name="composer.note")
         self._lay_out()
         self.set_model("")
@@ -221,8 +217,7 @@ class ComposerPanel(QFrame):
         foot.setSpacing(8)
         foot.addWidget(self._mode)
         foot.addWidget(self._clip)
-        foot.addWidget(self._model_icon)
-        foot.addWidget(self._model)
+        foot.addWidget(self.model)
         foot.addStretch(1)
         foot.addWidget(self._note)
         foot.addWidget(self._send)
@@ -286,7 +281,6 @@ class ComposerPanel(QFrame):
         self._clip.setIconSize(QSize(glyph, glyph))
         self._clip.setIcon(icon("paperclip", theme.second, glyph))
         self._send.setIcon(icon("corner-down-left", colour, glyph))
-        self._model_icon.setPixmap(pixmap("cpu", theme.second, glyph, self.devicePixelRatioF()))
 
     def _show_focus(self, on: bool) -> None:
         self._box.setProperty("focused", on)

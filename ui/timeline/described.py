@@ -19,6 +19,7 @@ OUTPUTS = {
     "person_spoke": ("text",),
     "queue_changed": ("text",),
     "call_refused": ("reason",),
+    "hook_ran": ("output",),
     "context_compacted": ("summary",),
 }
 

@@ -45,6 +45,7 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "search": KindLook("search", "network", "Searched the folder"),
         "fetch": KindLook("arrow-down", "network", "Fetched a page"),
         "command": KindLook("terminal", "command", "Ran a command"),
+        "hook": KindLook("terminal", "second", "Ran your hook"),
         "check": KindLook("terminal", "command", "Looked after a command"),
         "todo": KindLook("check", "thinking", "Planned"),
         "decision": KindLook("split", "thinking", "Decided"),

@@ -143,6 +143,17 @@ def test_rows_say_what_was_changed(tmp_path: Path) -> None:
     bounded(main())
 
 
+def test_what_was_chosen_is_told(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.run(played({"text": "done"}))
+            await scene.engine.choose_model(session, "scripted", effort="high", max_output=500)
+            began = await scene.engine.begun(session)
+            assert (began.model, began.effort, began.max_output) == ("scripted", "high", 500)
+
+    bounded(main())
+
+
 def test_send_now_cuts_the_reply(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as scene:

@@ -2,7 +2,8 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QFrame, QLabel, QPlainTextEdit, QToolButton
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QPlainTextEdit, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
 from tests.ui.hands import click, find, press, write
@@ -134,11 +135,30 @@ def test_a_new_run_is_invited(panel: ComposerPanel, field: QPlainTextEdit) -> No
 
 
 def test_the_model_is_named_when_there_is_one(panel: ComposerPanel) -> None:
-    name = find(panel, QLabel, "composer.model")
+    name = find(panel, QPushButton, "composer.model")
     assert not name.isVisible()
     panel.set_model("<b>scripted</b>")
     assert name.isVisible() and name.text() == "<b>scripted</b>"
-    assert name.textFormat() == Qt.TextFormat.PlainText
+
+
+def test_another_model_is_chosen_from_the_lists(panel: ComposerPanel, qtbot: QtBot) -> None:
+    panel.set_model("box/one")
+    with qtbot.waitSignal(panel.model.wanted):
+        click(find(panel, QPushButton, "composer.model"))
+    menu = panel.model.menu_of_models
+    assert [action.text() for action in menu.actions()] == ["Looking for models…"]
+    panel.model.show_models({"Box": ["box/one", "box/two"], "Many": [f"many/{n}" for n in range(40)]}, "high")
+    actions = {action.objectName(): action for action in menu.findChildren(QAction)}
+    assert actions["composer.model.box/one"].isChecked() and not actions["composer.model.box/two"].isChecked()
+    assert actions["composer.effort.high"].isChecked()
+    with qtbot.waitSignal(panel.model.chosen) as chosen:
+        actions["composer.model.box/two"].trigger()
+    with qtbot.waitSignal(panel.model.effort_chosen) as effort:
+        actions["composer.effort.own"].trigger()
+    assert chosen.args == ["box/two"] and effort.args == [""]
+    panel.model.show_models({}, "")
+    assert "No server lists a model" in menu.actions()[0].text()
+    menu.close()
 
 
 def test_the_frame_shows_where_one_types(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:

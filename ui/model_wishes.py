@@ -1,0 +1,74 @@
+"""Which model a session works with, carried from the composer to the engine."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication, QObject
+
+from ui.bridge import Bridge
+from ui.tasks import Tasks
+from ui.window import MainWindow
+
+if TYPE_CHECKING:
+    from core.engine.engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Models by server, and the effort the session asks for."""
+
+    lists: dict[str, list[str]]
+    effort: str
+
+
+class ModelWishes(QObject):
+    """Connected together with the other wishes of the window."""
+
+    def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
+        super().__init__(window)
+        self._window, self._bridge, self._tasks = window, bridge, tasks
+        self._button = window.view.composer.model
+        self._button.wanted.connect(self.list_models)
+        self._button.chosen.connect(self.choose)
+        self._button.effort_chosen.connect(self.think)
+
+    @property
+    def _session(self) -> str:
+        return self._window.selection.session
+
+    def list_models(self) -> None:
+        session = self._session
+
+        async def look() -> None:
+            found = await self._bridge.ask(partial(_choices, session))
+            if session == self._session:
+                self._button.show_models(found.lists, found.effort)
+
+        self._tasks.start(look(), "list models")
+
+    def choose(self, model: str) -> None:
+        self._tasks.start(self._bridge.ask(partial(_choose, self._session, model=model)), "choose a model")
+
+    def think(self, effort: str) -> None:
+        self._tasks.start(self._bridge.ask(partial(_choose, self._session, effort=effort)), "choose an effort")
+
+
+async def _choices(session: str, engine: "Engine") -> Choices:
+    overview, start = await engine.models(), await engine.begun(session)
+    lists = {row.title: [one.name for one in row.models] for row in overview.providers if row.models}
+    if not any(start.model in names for names in lists.values()):
+        lists = {QCoreApplication.translate("models", "In use"): [start.model]} | lists
+    return Choices(lists, start.effort)
+
+
+async def _choose(session: str, engine: "Engine", *, model: str | None = None, effort: str | None = None) -> None:
+    """What is not chosen stays as it is."""
+    start = await engine.begun(session)
+    await engine.choose_model(
+        session,
+        start.model if model is None else model,
+        effort=start.effort if effort is None else effort,
+        max_output=start.max_output,
+        temperature=start.temperature,
+    )
