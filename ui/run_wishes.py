@@ -33,6 +33,9 @@ class RunWishes(QObject):
         view.changes.back_wanted.connect(self.go_back)
         view.changes.undo_back_wanted.connect(self.undo_back)
         view.context.compact_wanted.connect(self.compact)
+        view.page.branch_wanted.connect(self.look_for_branch)
+        if folder := window.row(self._session).folder:  # of a session that was shown before somebody listened
+            self.look_for_branch(folder)
         view.decisions.revoke_wanted.connect(self.revoke)
 
     @property
@@ -46,6 +49,15 @@ class RunWishes(QObject):
     def resume(self) -> None:
         session = self._session
         self._tasks.start(self._bridge.ask(lambda engine: engine.resume(session)), "resume")
+
+    def look_for_branch(self, folder: str) -> None:
+        """Not here: a folder may lie on a slow disk."""
+
+        async def look() -> None:
+            page = self._window.view.page
+            page.show_branch(folder, await self._bridge.ask(lambda engine: engine.branch(folder)))
+
+        self._tasks.start(look(), "look for the branch")
 
     def compact(self) -> None:
         session = self._session

@@ -38,6 +38,7 @@ from core.store.rule_book import Book, RuleBook
 from core.store.search import Hit
 from core.store.weights import Weight, weights
 from core.tools.catalogue import specs
+from core.workspace.branch import branch
 from core.workspace.paths import workspace
 
 if TYPE_CHECKING:
@@ -313,6 +314,10 @@ class Engine:
         if self._opened.database is None:
             raise Problem("The data folder cannot be written.", "It was opened to look at.", "")
         return await self._opened.database.do(compact, alone=True)
+
+    async def branch(self, folder: str) -> str:
+        """The git branch that is checked out there; empty where there is none."""
+        return await asyncio.to_thread(branch, Path(folder))
 
     def commands(self, folder: Path) -> dict[str, Slash]:
         """What can be typed as `/name` in this folder."""

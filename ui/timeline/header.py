@@ -27,7 +27,7 @@ class Fact(NamedTuple):
     text: str
 
 
-def facts(row: SessionRow, lasted: int) -> list[Fact]:
+def facts(row: SessionRow, lasted: int, branch: str = "") -> list[Fact]:
     """What stands under the title."""
     if row.status in GOING and row.max_rounds:
         rounds = f"{words('round')} {row.rounds} {words('of')} {row.max_rounds}"
@@ -38,6 +38,7 @@ def facts(row: SessionRow, lasted: int) -> list[Fact]:
         spent += f" · {money(row.cost)}"
     shown = [
         Fact("folder", visible(short_folder(row.folder, str(Path.home())))),
+        Fact("git-branch", visible(branch)),
         Fact("cpu", visible(row.model)),
         Fact("timer", duration(lasted)),
         Fact("footprints", rounds),
@@ -145,10 +146,15 @@ class RunHeader(QWidget):
     pause = Signal()
     resume = Signal()
     fork = Signal()
+    branch_wanted = Signal(str)
+    """The folder whose branch may have changed."""
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
+        self._branch = ""
+        self._folder = ""
+        self._asked: tuple[str, int, str] = ("", 0, "")
         self._title = Title("", look.fonts.title, name="run.title")
         self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._pill = Pill(look)
@@ -194,16 +200,26 @@ class RunHeader(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         upper.addStrut(self._stop.sizeHint().height())
 
+    def show_branch(self, folder: str, name: str) -> None:
+        """The git branch of a folder; it shows with the next figures."""
+        if folder == self._folder:
+            self._branch = name
+
     def show_session(self, row: SessionRow, lasted: int) -> None:
+        if row.folder != self._folder:
+            self._folder, self._branch = row.folder, ""
         self._title.show_text(visible(row.title))
         self._pill.show_status(row.status)
         self._stop.setVisible(row.status in GOING or row.status == "paused")
         self._pause.setVisible(row.status == "running")
         self._resume.setVisible(row.status == "paused")
         self.show_facts(row, lasted)
+        if (asked := (row.id, row.rounds, row.status)) != self._asked:  # the agent may have changed it
+            self._asked = asked
+            self.branch_wanted.emit(row.folder)
 
     def show_facts(self, row: SessionRow, lasted: int) -> None:
-        self._facts.show_facts(facts(row, lasted))
+        self._facts.show_facts(facts(row, lasted, self._branch))
 
     def restyle(self, look: Look) -> None:
         self._look = look

@@ -48,6 +48,7 @@ class RunPage(QWidget):
     judged = Signal(int, str, str)
     changes_wanted = Signal(str)
     tab_chosen = Signal(str)
+    branch_wanted = Signal(str)
 
     def __init__(self, look: Look, rows: RunRows, *, clock: Clock = now, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -89,6 +90,7 @@ class RunPage(QWidget):
         self._header.stop.connect(self.stop)
         self._header.pause.connect(self.pause)
         self._header.resume.connect(self.resume)
+        self._header.branch_wanted.connect(self.branch_wanted)
         self._header.fork.connect(lambda: self.fork.emit(self._chosen.last if self._chosen else 0))
         self._bar.settle.connect(self.settle)
         self._view.chosen.connect(self._choose)
@@ -218,6 +220,11 @@ class RunPage(QWidget):
             if step and step.kind == "interrupted":
                 found = step if step.status == "waiting" else None
         self._bar.show_step(found)
+
+    def show_branch(self, folder: str, name: str) -> None:
+        """The git branch of a folder."""
+        self._header.show_branch(folder, name)
+        self._header.show_facts(self._row, self._lasted())
 
     def _lasted(self) -> int:
         header = self._model.header(self._row.runs) if self._row.runs else None

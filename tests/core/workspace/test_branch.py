@@ -1,0 +1,51 @@
+"""The branch of a folder: as git itself would say, for repositories, worktrees, commits, and what is none."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.workspace.branch import branch
+
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+def git(folder: Path, *words: str) -> str:
+    done = subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=folder, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    return done.stdout.strip()
+
+
+@needs_git
+def test_it_says_what_git_says(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    (work / "deep" / "er").mkdir(parents=True)
+    git(work, "init", "-q", "-b", "feature/ä-1")
+    assert branch(work) == branch(work / "deep" / "er") == "feature/ä-1"  # before there is any commit, too
+    git(work, "commit", "-q", "--allow-empty", "-m", "one")
+    git(work, "worktree", "add", "-q", "-b", "other", str(tmp_path / "tree"))
+    assert branch(tmp_path / "tree") == "other"
+    git(work, "checkout", "-q", "--detach")
+    assert branch(work) == git(work, "rev-parse", "HEAD")[:8]
+
+
+def test_no_repository_no_branch(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    assert branch(tmp_path) == ""
+    (tmp_path / ".git" / "HEAD").write_text("something else")
+    assert branch(tmp_path) == ""
+    (tmp_path / "file").mkdir()
+    (tmp_path / "file" / ".git").write_text("no pointer")
+    assert branch(tmp_path / "file") == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no FIFOs")
+def test_a_pipe_that_nobody_fills_holds_up_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    os.mkfifo(tmp_path / ".git" / "HEAD")
+    assert branch(tmp_path) == ""
