@@ -219,12 +219,12 @@ class Runs:
     async def resume(self, session: str, settle: Settle = "") -> None:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
         async with self.turn(session):
-            row = self._row(session)
+            if (row := self._row(session)).status == "paused":  # its last word is written, so it is gone in a moment
+                await self.wait(session)
             self._refuse_going(row)
             self._refuse_closing()
             if row.status not in GOES_ON:
-                why = f"This run is {row.status}."
-                raise Problem("There is nothing to resume.", why, "Start another with a message.")
+                raise Problem("There is nothing to resume.", f"It is {row.status}.", "Start another with a message.")
             talk = await self.talk(session)
             own, doubted = talk.doubted(), await self.doubted(session)
             if settle != "end":

@@ -240,25 +240,37 @@ class Program:
 
         return until(look, "a button in the accent colour")
 
+    def resting_button(self, after: int) -> Area:
+        """As `button`, once what is found meanwhile, say servers, has moved it to its place."""
+        return self._at_rest(lambda: self.button(after), "a button at rest")
+
     def card(self) -> Area:
         """The question's card, by its edge in the colour of waiting."""
         return until(lambda: self.screen.picture().edge(LIGHT.waiting.name()), "the question's card")
 
     def option(self, number: int) -> tuple[int, int]:
         """Where this option of the card can be clicked, once the card has come to rest."""
-        before: list[object] = []
 
         def look() -> tuple[int, int] | None:
             card = self.card()
             ground = LIGHT.background.name()
             found = self.screen.picture().stretches(card.left + 20, card.top, card.bottom, ground, 18)
-            before.append((card, found))
-            if len(found) < number or len(before) < REST or any(seen != (card, found) for seen in before[-REST:]):
+            if len(found) < number:
                 return None
             top, bottom = found[number - 1]
             return card.left + 140, (top + bottom) // 2
 
-        return until(look, "the options at rest")
+        return self._at_rest(look, "the options at rest")
+
+    def _at_rest(self, look: Callable[[], T | None], what: str) -> T:
+        """The same thing at so many looks in a row."""
+        before: list[T | None] = []
+
+        def calm() -> T | None:
+            before.append(look())
+            return before[-1] if before[-REST:] == before[-1:] * REST else None
+
+        return until(calm, what)
 
     def statuses(self) -> list[str]:
         """How each session stands, the newest first, as the file says."""

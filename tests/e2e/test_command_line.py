@@ -19,6 +19,7 @@ ASK: dict[str, Any] = {
         }
     ]
 }
+ASK_MORE = {"calls": [{"name": "ask_user", "arguments": {"question": "In what form?"}}]}
 SAY = {"text": "You said: {{answer}}"}
 SLEEP = {"text": "I sleep.", "calls": [{"name": "run", "arguments": {"command": "sleep 600"}}]}
 
@@ -43,7 +44,7 @@ def test_a_run_to_its_end(terminal: Terminal) -> None:
 
 
 def test_the_answers_of_a_command_line(terminal: Terminal) -> None:
-    terminal.script(ASK, ASK, SAY)
+    terminal.script(ASK, ASK_MORE, SAY)
     done = terminal.run("--answer", "friendly", "--answer", "in verse", "--json")
     given = [line["answer"] for line in done.lines if line["kind"] == "question_answered"]
     assert [(each["option"], each["text"]) for each in given] == [("Friendly", ""), ("", "in verse")]

@@ -69,7 +69,7 @@ def moved_freely(program: Program) -> None:
 
 def test_the_demo_is_started_killed_in_its_question_and_answered_by_mouse(display: Screen, home: Path) -> None:
     with opened(display, home) as program:
-        display.click(*program.button(after=program.button().right).middle)
+        display.click(*program.resting_button(after=program.button().right).middle)
         program.card()
         program.comes_to("waiting")
         until(lambda: display.titles() == ["(1) Journeyman"], "the count in the title")

@@ -242,20 +242,25 @@ def _adds_up(sent: RequestSent, talk: Conversation) -> None:
     assert said == sum(map(weight, talk.messages)) - late, "the ledger does not add up"
 
 
-WISHES = st.lists(
-    st.tuples(st.integers(0, 29), st.integers(0, 6), st.booleans(), st.sampled_from(["", "again", "skip", "end"])),
-    min_size=3,
-    max_size=14,
-)
+Wishes = list[tuple[int, int, bool, str]]
 
 
-def live(script: str, wishes: list[tuple[int, int, bool, str]]) -> None:
+def wishes(numbers: st.SearchStrategy[int]) -> st.SearchStrategy[Wishes]:
+    """What is wished for in a life, one after the other."""
+    settled = st.sampled_from(["", "again", "skip", "end"])
+    return st.lists(st.tuples(numbers, st.integers(0, 6), st.booleans(), settled), min_size=3, max_size=14)
+
+
+WISHES = wishes(st.integers(0, 29))
+
+
+def live(script: str, wanted: Wishes) -> None:
     """One life. What is drawn does not depend on how fast the life goes: a number chooses among what is possible."""
     life = Life()
     try:
         life.start(script)
         life.the_journal_is_whole()
-        for number, facts, flag, settle in wishes:
+        for number, facts, flag, settle in wanted:
             possible: list[Callable[[], None]] = []
             if life.going:
                 possible += [partial(life.step, facts, flag), life.crash_after_an_effect]

@@ -56,6 +56,16 @@ def test_without_a_model_it_says_so_and_what_to_do(look: Look, qtbot: QtBot) -> 
     assert not none.isVisible() and demo.property("tone") == ""
 
 
+def test_what_works_at_once_is_the_first_thing_to_press(look: Look, qtbot: QtBot) -> None:
+    panel = StartPanel(look, data_folder="x")
+    qtbot.addWidget(panel)
+    demo = find(panel, QPushButton, "start.demo")
+    panel.show_offers([LOCKED], "")
+    assert demo.property("tone") == "primary"
+    panel.show_offers([HERE, LOCKED], "")
+    assert not demo.property("tone")
+
+
 HERE = Offer("ollama", "Ollama", ("ollama/qwen3", "ollama/llama3"), here=True)
 LOCKED = Offer("anthropic", "Anthropic", needs_key=True)
 
