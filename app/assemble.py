@@ -53,7 +53,9 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
     reader = Reader(opened.path, frozen=opened.frozen)
     journal = Journal(opened.database, reader)
     drafts = Drafts()
-    catalogue = Catalogue(lambda: settings.now, Secrets(os.environ), os.environ)
+    catalogue = Catalogue(
+        lambda: settings.now, Secrets(os.environ), os.environ, lambda names: settings.change(text_calls=names)
+    )
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
 
     def place(work: Path, session: str) -> Place:

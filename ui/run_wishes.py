@@ -33,6 +33,7 @@ class RunWishes(QObject):
         view.changes.back_wanted.connect(self.go_back)
         view.changes.undo_back_wanted.connect(self.undo_back)
         view.context.compact_wanted.connect(self.compact)
+        window.pane.sent.wanted.connect(self.read_sent)
         view.page.branch_wanted.connect(self.look_for_branch)
         if folder := window.row(self._session).folder:  # of a session that was shown before somebody listened
             self.look_for_branch(folder)
@@ -62,6 +63,15 @@ class RunWishes(QObject):
     def compact(self) -> None:
         session = self._session
         self._tasks.start(self._bridge.ask(lambda engine: engine.compact_context(session)), "compact")
+
+    def read_sent(self, session: str, seq: int) -> None:
+        """What the model was sent with a request, for the pane of a step."""
+
+        async def read() -> None:
+            items = await self._bridge.ask(lambda engine: engine.past.context(session, seq))
+            self._window.pane.sent.show_items(session, seq, items)
+
+        self._tasks.start(read(), "read what was sent")
 
     def fork(self, seq: int) -> None:
         """A new session that begins as this one did; it is shown."""

@@ -72,7 +72,7 @@ class SessionView(QWidget):
         page.step_opened.connect(self._open_step)
         page.step_chosen.connect(lambda step: self._note_row(step.row))
         page.tab_chosen.connect(self._fill_tab)
-        page.changes_wanted.connect(self._show_changes)
+        page.changes_wanted.connect(self.show_changes)
         page.tell_ends(self._end_of)
         self.waterfall.step_chosen.connect(self._choose_elsewhere)
         self.changes.row_wanted.connect(self.show_row)
@@ -162,7 +162,7 @@ class SessionView(QWidget):
         self.page.select_row(step.row)
 
     def show_row(self, row: int) -> None:
-        """This row of the steps, chosen and in sight."""
+        """Look at a row among the steps."""
         self.page.show_tab(STEPS)
         self.page.select_row(row)
 
@@ -183,7 +183,8 @@ class SessionView(QWidget):
         elif name == DECISIONS:
             self.decisions.show_past(self._row.id, self.scan.past, reading=not self.scan.done)
 
-    def _show_changes(self, path: str) -> None:
+    def show_changes(self, path: str) -> None:
+        """Look at what changed in a file; at all of them for none."""
         self.page.show_tab(CHANGES)
         self.changes.show_file(path)
 

@@ -153,7 +153,7 @@ def load_fonts(scale: float = 1.0) -> Fonts:
         second=inter(12, normal),
         label=inter(11, semibold),
         caption=inter(11, normal),
-        mono=_font("JetBrains Mono", round(12 * scale), normal),
+        mono=_exact(_font("JetBrains Mono", round(12 * scale), normal)),
     )
 
 
@@ -223,6 +223,13 @@ def blend(over: QColor, under: QColor, share: float) -> QColor:
 
 def colour_tokens() -> tuple[str, ...]:
     return tuple(field.name for field in fields(Theme) if field.name not in {"name", "dark"})
+
+
+def _exact(font: QFont) -> QFont:
+    """Without ligatures: `>=` must not look like another sign."""
+    for feature in ("calt", "liga"):
+        font.setFeature(QFont.Tag.fromString(feature), 0)
+    return font
 
 
 def _font(family: str, pixels: int, weight: QFont.Weight) -> QFont:

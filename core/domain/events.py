@@ -139,6 +139,14 @@ class ModelChosen:
 
 
 @dataclass(frozen=True, slots=True)
+class CallsWritten:
+    """From the next request on this model, which has no tool calls, writes them as text. `why` is how that is known."""
+
+    model: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PersonSpoke:
     text: Text
     attachments: tuple[Attachment, ...] = ()
@@ -180,10 +188,9 @@ class RequestSent:
 class ContextCompacted:
     """Older parts of what the model is sent gave way to less. The journal keeps them, and they can be read back.
 
-    `before` and `after` are tokens. Results of the calls `folded` are heads from here on. Of what the entries up to
-    `until` said only `kept` stays, word for word, and `summary` stands for the rest; `until` 0: nothing was dropped.
-    `first` is the first entry that was, `dropped` counts the messages. `model` wrote the summary and used `usage`;
-    where it could not, for `trouble`, the summary is a list that Journeyman made.
+    `before` and `after` are tokens. Results of the calls `folded` are heads from here on. Of the entries up to `until`
+    only `kept` stays, word for word, and `summary` stands for the rest, from `first` on, `dropped` messages; `until` 0:
+    nothing was. `model` wrote it for `usage` and `cost`; where it could not, for `trouble`, Journeyman made a list.
     """
 
     why: str
@@ -198,6 +205,7 @@ class ContextCompacted:
     model: str = ""
     usage: Usage = Usage()
     trouble: Trouble | None = None
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -530,6 +538,7 @@ RunEvent = (
     | SessionForked
     | RunStarted
     | ModelChosen
+    | CallsWritten
     | PersonSpoke
     | QueueChanged
     | RequestSent

@@ -2,6 +2,7 @@
 
 from core.domain.consent import MODE_WORDS
 from core.domain.events import (
+    CallsWritten,
     Guide,
     LimitMet,
     LimitRaised,
@@ -12,7 +13,7 @@ from core.domain.events import (
     SandboxProven,
 )
 
-Notice = LimitMet | LimitRaised | Nudged | ModeSet | ModelChosen | SandboxProven | QueueChanged
+Notice = LimitMet | LimitRaised | Nudged | ModeSet | ModelChosen | CallsWritten | SandboxProven | QueueChanged
 
 
 def of_guide(guide: Guide) -> str:
@@ -39,6 +40,8 @@ def notice(event: Notice) -> str:
             return f"commands are confined by {name} only: protected files of the folder are open to them"
         case ModelChosen(model=model, effort=effort):
             return f"the model is {model}" + (f", effort {effort}" if effort else "")
+        case CallsWritten(model=model, why=why):
+            return f"{model} has no tool calls and writes them as text" + (f": {why}" if why else "")
         case QueueChanged(did=did, text=text):
             said = {"edited": "you changed a queued message to", "taken back": "you took a queued message back"}
             return f"{said.get(did, 'you put a queued message back')}: {text.head.strip()}"

@@ -107,10 +107,8 @@ def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
             return {"rounds": number}
         case DelegateEnded(tokens=tokens, cost=cost):
             return {"tokens": row.tokens + tokens, "cost": row.cost + cost}
-        case Replied(usage=usage, cost=cost):
+        case Replied(usage=usage, cost=cost) | ContextCompacted(usage=usage, cost=cost):
             return {"tokens": row.tokens + usage.input + usage.output, "cost": row.cost + (cost or 0.0)}
-        case ContextCompacted(usage=usage):
-            return {"tokens": row.tokens + usage.input + usage.output}
         case ModelChosen(model=model):
             return {"model": model}
         case QuestionAsked() | ConsentAsked():

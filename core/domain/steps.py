@@ -11,6 +11,7 @@ from core.domain.events import (
     CallAllowed,
     CallRefused,
     CallStarted,
+    CallsWritten,
     CommandEnded,
     ConsentAsked,
     ConsentGiven,
@@ -129,10 +130,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             _delegate(entry.event, changed)
         case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted() | HookRan():
             _call(entry.event, changed)
-        case CommandEnded(command=command, exit_code=code, why=why):
-            status = "stopped" if why else "failed" if code else "done"
-            marks = {"background": 1} | ({} if code is None or why else {"exit": code})
-            changed.add("command", status, object=line(command), numbered=True, marks=marks)
+        case CommandEnded():
+            _command(entry.event, changed)
         case QuestionAsked(question=question):
             changed.open("question", key=question.id, object=line(question.text), status="waiting", numbered=True)
         case QuestionAnswered(question_id=question_id, answer=answer):
@@ -146,7 +145,10 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             pass  # said by the list, or by the row of their call
         case SandboxProven(level="verified", open=()) | QueueChanged(did="moved"):
             pass  # as it should be, or seen where it waits
-        case LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | SandboxProven() | QueueChanged():
+        case (
+            LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | CallsWritten() | SandboxProven()
+            | QueueChanged()
+        ):  # fmt: skip
             changed.add("notice", "done", object=line(notice(entry.event)))
         case RunPaused(why=why):
             changed.close("request", "stopped")
@@ -184,6 +186,13 @@ def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainte
             marks = {} if code is None else {"exit": code}
             status = "stopped" if refused else "done" if code == 0 else "failed"
             changed.add("hook", status, object=line(f"{moment}: {command}"), marks=marks)
+
+
+def _command(event: CommandEnded, changed: "_Pen") -> None:
+    """One that no call waited for."""
+    status = "stopped" if event.why else "failed" if event.exit_code else "done"
+    marks = {"background": 1} | ({} if event.exit_code is None or event.why else {"exit": event.exit_code})
+    changed.add("command", status, object=line(event.command), numbered=True, marks=marks)
 
 
 def _delegate(event: Delegated | DelegateEnded, changed: "_Pen") -> None:
@@ -241,8 +250,9 @@ def _compact(event: ContextCompacted, changed: "_Pen") -> None:
     spent = event.usage.input + event.usage.output
     marks = {"before": event.before, "after": event.after, "folded": len(event.folded), "dropped": event.dropped}
     changed.open("compaction", key="compaction")
-    changed.close("compaction", "done", object=line(event.why), marks=marks, tokens=spent)
-    changed.count(tokens=spent)
+    cost = event.cost or 0.0
+    changed.close("compaction", "done", object=line(event.why), marks=marks, tokens=spent, cost=cost)
+    changed.count(tokens=spent, cost=cost)
 
 
 def _interrupt(why: str, calls: tuple[str, ...], changed: "_Pen") -> None:

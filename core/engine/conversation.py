@@ -9,6 +9,7 @@ from core.domain.events import (
     Call,
     CallRefused,
     CallStarted,
+    CallsWritten,
     ConsentGiven,
     ContextCompacted,
     Delegated,
@@ -111,6 +112,7 @@ class Conversation:
     ratios: dict[str, float] = field(default_factory=dict)
     sent: tuple[str, float] = ("", 0.0)
     ceiling: int = 0
+    writing: set[str] = field(default_factory=set)
     weights: Weights = field(default_factory=Weights, compare=False)
 
     def hear(self, entry: Entry) -> None:
@@ -136,6 +138,8 @@ class Conversation:
                 self.sent = model, sum(tokens.values()) / self.ratio(model)
             case ContextCompacted():
                 self._compact(entry.event)
+            case CallsWritten(model=model):
+                self.writing.add(model)
             case Replied():
                 self._reply(entry.event)
             case Retried():
@@ -264,8 +268,8 @@ class Conversation:
         self.at = entry.at
         if isinstance(event, Replied):
             self.spent["rounds"] = self.spent.get("rounds", 0.0) + 1
-            self.spent["cost"] = self.spent.get("cost", 0.0) + (event.cost or 0.0)
         if isinstance(event, Replied | ContextCompacted):
+            self.spent["cost"] = self.spent.get("cost", 0.0) + (event.cost or 0.0)
             self.spent["tokens"] = self.spent.get("tokens", 0.0) + event.usage.input + event.usage.output
 
     def _note_source(self, call: str, output: Text) -> None:

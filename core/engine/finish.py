@@ -12,8 +12,8 @@ UNMARKED = "it neither called a tool nor said that it was done"
 
 async def check_end(run: Work) -> RunEnded | None:
     """The end it comes to instead; none where it may go on or is done."""
-    start, talk = run.talk.start, run.talk
-    if start and start.in_words:
+    talk = run.talk
+    if run.writes_calls(talk.sent[0]):
         last = next((message for message in reversed(talk.messages) if message.role == "assistant"), None)
         told = any(message.role == "user" and message.text.head == WENT_ON for message in talk.messages)
         if last and last.carry.head != ENDS and not told:

@@ -21,6 +21,7 @@ from core.domain.events import (
 from core.domain.ids import call_id
 from core.domain.problems import Problem
 from core.engine.asking import ask_person
+from core.engine.calls import look_for_calls, turn_to_words
 from core.engine.drafts import Draft
 from core.engine.finish import check_end
 from core.engine.guards import check_limits, check_repeats
@@ -81,12 +82,13 @@ async def next_reply(run: Work) -> None:
     if run.talk.done and not run.talk.waiting:
         return None  # what it was to go on for was taken back
     while True:
+        await look_for_calls(run, choice.model)
         await run.record(sent(run, choice))
         try:
             return await read_reply(run, run.model_of(choice.model))
         except Fault as fault:
             wait = wait_s(fault, attempt)
-            if await shrink(run, choice, fault):
+            if await shrink(run, choice, fault) or await turn_to_words(run, choice.model, fault):
                 wait = 0.0
             elif wait is None and choice.others:
                 choice, attempt, wait = next_of(choice), 0, 0.0

@@ -112,8 +112,9 @@ async def make_room(run: Work, choice: Choice, why: str, most: float) -> bool:
     if made.dropped:
         summary = await summarise(run, [messages[place] for place in made.dropped], budget)
         done = replace(
-            done, summary=Text(summary.text), model=summary.model, usage=summary.usage, trouble=summary.trouble
-        )
+            done, summary=Text(summary.text), model=summary.model, usage=summary.usage, trouble=summary.trouble,
+            cost=summary.cost,
+        )  # fmt: skip
     await run.record(replace(done, after=round(_after(done, messages, weights, fixed) * ratio)))
     run.futile = 0
     return True

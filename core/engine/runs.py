@@ -62,8 +62,7 @@ class Runs:
 
     Attributes:
         report: called with an exception that is a bug of ours.
-        brief: says in the start of a run what its model is told.
-        place: opens the place a run works in, by its folder and its session.
+        brief: says in the start of a run what its model is told; `place` opens where it works, by folder and session.
         book: the rules that calls are judged by.
         tiers: which models do which work; `compact_at` is the size of context a person set as the limit, 0 none.
         claimed: questions and requests that somebody is about to answer, so that each is answered once.
@@ -313,8 +312,9 @@ class Runs:
         return Work(
             session=session, place=place, model_name=started.model, model=model, attended=started.attended, talk=talk,
             journal=self._journal, reader=self._reader, drafts=self._drafts, judge=partial(judged, self._book),
-            models=models, tiers=self._tiers, compact_at=self._compact_at, claimed=self.claimed,
-            trusted=trusts(self._book.now(), str(place.folder)) is not False, delegate=self.children.delegate,
+            models=models, tiers=self._tiers, compact_at=self._compact_at, takes_calls=self._models.takes_calls,
+            claimed=self.claimed, delegate=self.children.delegate,
+            trusted=trusts(self._book.now(), str(place.folder)) is not False,
         )  # fmt: skip
 
     async def _work(self, run: Work) -> None:

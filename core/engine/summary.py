@@ -15,7 +15,7 @@ from core.domain.tiers import Choice, choose
 from core.engine.compaction import NOTES, PERSON, SUMMARY
 from core.engine.recall import one_line
 from core.engine.work import Work
-from core.models.model import Request
+from core.models.model import Delta, Request
 from core.models.tokens import estimate
 from core.tools.recall import RECALL, TALK
 
@@ -36,6 +36,7 @@ class Summary:
     model: str = ""
     usage: Usage = Usage()
     trouble: Trouble | None = None
+    cost: float | None = None
 
 
 async def summarise(run: Work, messages: Sequence[Message], most: int) -> Summary:
@@ -43,24 +44,26 @@ async def summarise(run: Work, messages: Sequence[Message], most: int) -> Summar
     most = min(most, LONGEST)
     head = BEGINS.format(tool=RECALL, talk=TALK)
     choice = choose(run.tiers(), run.model_name, ("summary",))
-    trouble, spent = Trouble("The summary was empty."), Usage()
+    trouble, spent, cost = Trouble("The summary was empty."), Usage(), None
     for name in (choice.model, *choice.others):
         try:
-            said, used = await _ask(run, name, choice, messages, most)
+            said, last = await _ask(run, name, choice, messages, most)
         except Problem as problem:
             trouble = problem.trouble
             continue
         except TimeoutError:
             trouble = Trouble("The summary took too long.", f"There was none after {TAKES_S:g} s.")
             continue
+        used = last.usage or Usage()
         spent = Usage(spent.input + used.input, spent.output + used.output)
+        cost = cost if last.cost is None else (cost or 0.0) + last.cost
         if len(said) >= SHORTEST:
-            return Summary(head + shortened(said, most), name, spent)
-    return Summary(head + shortened(outline(messages, most), most), "", spent, trouble)
+            return Summary(head + shortened(said, most), name, spent, cost=cost)
+    return Summary(head + shortened(outline(messages, most), most), "", spent, trouble, cost)
 
 
-async def _ask(run: Work, name: str, choice: Choice, messages: Sequence[Message], most: int) -> tuple[str, Usage]:
-    """What the model says. It is read no further than a summary may be long, many times over."""
+async def _ask(run: Work, name: str, choice: Choice, messages: Sequence[Message], most: int) -> tuple[str, Delta]:
+    """What the model says, and what it took. It is read no further than a summary may be long, many times over."""
     model = run.model_of(name)
     room = round((model.window or UNKNOWN_WINDOW) * 0.6 * SIGNS)
     request = Request(
@@ -72,16 +75,16 @@ async def _ask(run: Work, name: str, choice: Choice, messages: Sequence[Message]
                     "summary")
     )  # fmt: skip
     words: list[str] = []
-    usage, size = Usage(), 0
+    last, size = Delta(), 0
     stream = model.stream(request)
     async with asyncio.timeout(TAKES_S), contextlib.aclosing(stream) as deltas:
         async for delta in deltas:
             words.append(delta.text)
-            usage = delta.usage or usage
+            last = last.followed_by(delta)
             size += len(delta.text)
             if size > most * SIGNS * 10:
                 break
-    return "".join(words).strip(), usage
+    return "".join(words).strip(), last
 
 
 def _prompt(talk: str, most: int) -> str:

@@ -93,6 +93,7 @@ class Work:
         compacts: whether the context is kept below what the model takes; `compact_at` is a limit a person set, in
             tokens, 0 none; `wants_room` is set where they ask for it at the next boundary.
         futile: the context was so large when nothing could give way.
+        takes_calls: whether a model has tool calls, as far as is known.
         hooks: the person's own commands; None until they are looked for.
         act, sleep: how a tool acts and how a retry waits; a replay does neither.
     """
@@ -122,6 +123,7 @@ class Work:
     compact_at: Callable[[], int] = lambda: 0
     wants_room: bool = False
     futile: int = 0
+    takes_calls: Callable[[str], bool | None] = lambda _: None
     seats: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     settle: Settle = ""
     delegate: Giving | None = None
@@ -137,8 +139,15 @@ class Work:
     def model_of(self, name: str) -> Model:
         """The model of this name."""
         model = self.model if name == self.model_name or self.models is None else self.models(name)
+        if self.act is not act or not self.writes_calls(name):
+            return model
         start = self.talk.start
-        return Spoken(model, start.boundary) if start and start.in_words and self.act is act else model
+        return Spoken(model, (start and start.boundary) or boundary(self.session))
+
+    def writes_calls(self, name: str) -> bool:
+        """Whether this model writes its calls as text."""
+        start = self.talk.start
+        return name in self.talk.writing or bool(start and start.in_words)
 
     def fixed(self) -> dict[str, int]:
         """Tokens that every request of the run begins with, by category."""

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -59,9 +59,17 @@ class Lists:
 class Catalogue:
     """Knows the servers, their models, and what these cost. Lives on the engine's loop."""
 
-    def __init__(self, settings: Callable[[], Settings], secrets: Secrets, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        secrets: Secrets,
+        environment: Mapping[str, str],
+        keep: Callable[[tuple[str, ...]], object] | None = None,
+    ) -> None:
+        """`keep` writes down the names of models without tool calls."""
         self._settings = settings
         self._environment = environment
+        self._keep = keep
         self.secrets = secrets
         self._lists: dict[Site, Lists] = {}
         self._asked: set[Site] = set()  # once, by a run that did not know its window
@@ -118,7 +126,7 @@ class Catalogue:
         if row and known.window is None:
             known = replace(known, window=row.window, window_from=row.price.source if row.window else "")
         price = FREE if site.free and not model.endswith(("-cloud", ":cloud")) else known.price
-        known = replace(known, price=price or (row.price if row else None), tools=self._tools.get(name, known.tools))
+        known = replace(known, price=price or (row.price if row else None), tools=self._takes_calls(name, known))
         return self._of_person(name, known)
 
     async def learn(self, name: str) -> Facts:
@@ -138,8 +146,25 @@ class Catalogue:
             return Facts()
 
     def found_out(self, name: str, tools: bool) -> None:
-        """Whether a model takes tool calls, seen by trying."""
+        """Whether a model takes tool calls, seen by trying; kept, so that the next run knows it at once."""
         self._tools[name] = tools
+        now = self._settings().text_calls
+        if self._keep and (name in now) is tools:
+            with suppress(Problem):  # what cannot be written down is found out again
+                self._keep((*(one for one in now if one != name), *(() if tools else (name,))))
+        if name in self._settings().text_calls:
+            del self._tools[name]  # the settings say it, and a person may change them
+
+    def takes_calls(self, name: str) -> bool | None:
+        """Whether a model takes tool calls; None is unknown."""
+        try:
+            return self.facts(name).tools
+        except Problem:
+            return None
+
+    def _takes_calls(self, name: str, known: Facts) -> bool | None:
+        """A person's word first, then what was found out, then what its server says."""
+        return False if name in self._settings().text_calls else self._tools.get(name, known.tools)
 
     async def listed(self, site: Site, *, fresh: bool = False) -> "tuple[Listed, ...]":
         """The models of a server as it lists them. Raises Fault, or Problem where it cannot even be asked."""

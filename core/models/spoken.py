@@ -63,7 +63,8 @@ class Spoken:
                 messages.append(replace(message, carry=Text()) if message.carry.head == ENDS else message)
         told = [{"tool": tool.name, "does": tool.description, "arguments": tool.schema} for tool in request.tools]
         words = "\n".join(json.dumps(one, ensure_ascii=False) for one in told)
-        system = f"{request.system}\n\n{_how(self._boundary)}\n{words}".strip()
+        how = f"{_how(self._boundary)}\n{words}" if request.tools else ""
+        system = f"{request.system}\n\n{how}".strip()
         return replace(request, messages=messages, tools=(), system=system)
 
     def _call(self, tool: str, arguments: str) -> str:

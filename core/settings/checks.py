@@ -45,6 +45,8 @@ def refuse_wrong(name: str, value: Any) -> None:
 def _models(name: str, value: Any) -> list[str]:
     if name == "tiers":
         return [*value.small, *value.mid, *value.frontier]
+    if name == "text_calls":
+        return list(value)
     return [price.model for price in value] if name == "prices" else []
 
 

@@ -87,6 +87,11 @@ class Settings:
     prices: tuple[Price, ...] = setting(
         (), About(MODELS, "Prices", "Your own figures for models; they go before those of servers and of our table.")
     )
+    text_calls: tuple[str, ...] = setting(
+        (),
+        About("Models", "Calls as text", "Models without tool calls, which write them instead. Journeyman adds those "
+              "that it finds; `journeyman models test` looks again."),
+    )  # fmt: skip
     max_rounds: int = setting(60, About("Limits", "Rounds", "A run pauses after so many. 0 is no limit.", 0, 10**9))
     max_minutes: float = setting(0.0, About("Limits", "Minutes", "0 is no limit.", 0, 10**6, "min"))
     max_tokens: int = setting(0, About("Limits", "Tokens", "Sent and received. 0 is no limit.", 0, 10**12))

@@ -11,6 +11,7 @@ from ui.ask.dialog import ConsentDialog, QuestionDialog
 from ui.ask.wanted import Wanted
 from ui.theme import Look
 
+BELOW_BAR = 8
 Asked = Question | Wanted
 Card = QuestionCard | ConsentCard
 Dialog = QuestionDialog | ConsentDialog
@@ -90,6 +91,7 @@ class AskPlace(QWidget):
     def bar(self, on: bool) -> None:
         """Only a bar, where something else than the run is looked at."""
         self._barred = on
+        self._column.setContentsMargins(0, 0, 0, BELOW_BAR if on else 0)
         if self._card:
             self._card.bar(on)
 

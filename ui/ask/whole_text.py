@@ -39,7 +39,7 @@ class WholeText(QPlainTextEdit):
         self.setReadOnly(True)
         self.setUndoRedoEnabled(False)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setFont(plain_mono(look))
+        self.setFont(look.fonts.mono)
         self.setTabChangesFocus(True)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
@@ -82,7 +82,7 @@ class WholeText(QPlainTextEdit):
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        self.setFont(plain_mono(look))
+        self.setFont(look.fonts.mono)
         shown = self._shown
         self.show_lines(self._lines)
         while self._shown < shown and self.show_more():
@@ -115,14 +115,6 @@ class WholeText(QPlainTextEdit):
         super().resizeEvent(event)
         if event.size().width() != event.oldSize().width():
             self.fit()
-
-
-def plain_mono(look: Look) -> QFont:
-    """Without ligatures: `>=` must not look like another sign."""
-    font = QFont(look.fonts.mono)
-    for feature in ("calt", "liga"):
-        font.setFeature(QFont.Tag.fromString(feature), 0)
-    return font
 
 
 def exact(text: str) -> str:

@@ -17,6 +17,7 @@ from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.picture import PicturesView, is_picture
 from ui.widgets.words import hairline, label
 
 LIST_WIDTH: Final = 260
@@ -131,6 +132,8 @@ class ChangesPanel(QWidget):
         self._inside = QStackedWidget()
         self._inside.addWidget(self._lines)
         self._inside.addWidget(self._plain)
+        self._seen = PicturesView(self._look)
+        self._inside.addWidget(self._seen)
         right = QWidget()
         column = QVBoxLayout(right)
         column.setContentsMargins(0, 0, 0, 0)
@@ -199,6 +202,7 @@ class ChangesPanel(QWidget):
         for part in (self._undo, self._back, self._again, self._which, self._shape, self._previous, self._next):
             part.restyle(look)
         self._lines.restyle(look)
+        self._seen.restyle(look)
         self._count.setFont(look.fonts.label)
         self._total.setFont(look.fonts.caption)
         self._note.setFont(look.fonts.second)
@@ -255,6 +259,8 @@ class ChangesPanel(QWidget):
         old, new = (self._contents.kept(name) if name else b"" for name in (before, after))
         if old is None or new is None:
             self._say_plain(self.tr("These contents were not kept."))
+        elif is_picture(old) or is_picture(new):
+            self._show_pictures(old, new)
         elif not is_text(old) or not is_text(new):
             self._say_plain(self.tr("Not a text: {} before, {} after.").format(size(len(old)), size(len(new))))
         elif max(len(old), len(new)) > TEXT_LIMIT:
@@ -268,6 +274,13 @@ class ChangesPanel(QWidget):
             undoable = undoable and self._session.status not in STILL
             self._lines.show_difference(found, beside=self._beside, undoable=undoable)
             self._inside.setCurrentWidget(self._lines)
+
+    def _show_pictures(self, old: bytes, new: bytes) -> None:
+        """As it was and as it is, one below the other; nothing where there was none."""
+        self._seen.show_bodies(
+            [(name, body) for name, body in ((self.tr("Before"), old), (self.tr("After"), new)) if body]
+        )
+        self._inside.setCurrentWidget(self._seen)
 
     def _say_plain(self, said: str) -> None:
         self._plain.setText(said)

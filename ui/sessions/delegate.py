@@ -122,7 +122,9 @@ class SessionsDelegate(QStyledItemDelegate):
         left = TEXT_LEFT + glyph_size - ICON
         first = QRect(left, top, right - left, above)
         ratio = painter.device().devicePixelRatio()
-        glyph = pixmap(status_icon(row.status), theme.status(row.status), glyph_size, ratio)
+        wants = row.status == "waiting" and row.doing_kind == "consent"
+        shown = "shield-question-mark" if wants else status_icon(row.status)
+        glyph = pixmap(shown, theme.status(row.status), glyph_size, ratio)
         painter.drawPixmap(QPoint(MARGIN + INSET, top + (above - glyph_size) // 2), glyph)
         side = side_text(row, self._clock())
         taken = draw_right(painter, first, side, fonts.second, theme.third) + GAP if side else 0

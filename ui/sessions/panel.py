@@ -131,6 +131,9 @@ class SessionsPanel(QFrame):
     def open_search(self) -> None:
         self._search_button.setChecked(True)
 
+    def close_search(self) -> None:
+        self._search_button.setChecked(False)
+
     def restyle(self, look: Look) -> None:
         self._look = self._delegate.look = look
         self._new.restyle(look)

@@ -36,6 +36,8 @@ def control(look: Look, name: str, about: About, value: Any, told: Told) -> QWid
 def _control(look: Look, kind: Any, about: About, value: Any, told: Told) -> QWidget:
     if isinstance(value, Tiers):
         return _tiers(look, value, told)
+    if isinstance(value, tuple):
+        return _line(", ".join(value), lambda text: told(_names(text)))
     if kind is bool:
         return _switch(look, value, told)
     if kind in (int, float):

@@ -150,8 +150,9 @@ class DataPage(QWidget):
         column.addWidget(label(words, look.fonts.second, "second", name="settings.data.backups", wrap=True))
         for name in state.backups:
             column.addWidget(self._backup(name))
-        column.addSpacing(8)
-        column.addWidget(label(_tr("What weighs most"), look.fonts.bold))
+        if state.weights:
+            column.addSpacing(8)
+            column.addWidget(label(_tr("What weighs most"), look.fonts.bold))
         for weight in state.weights:
             column.addWidget(self._row(weight))
 

@@ -277,5 +277,7 @@ class Endings:
 
     def _make(self) -> EndCard:
         card = EndCard(self._look, self._parent)
+        for part in (card, *card.findChildren(QWidget)):
+            part.ensurePolished()  # how high it is depends on the style sheet, and it is asked before it is shown
         self._tell(card)
         return card

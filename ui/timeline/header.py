@@ -132,13 +132,6 @@ class Pill(QWidget):
         return words(status_look(self._status).word)
 
 
-class Title(ElidedLabel):
-    """A title takes the room its letters need, and the fraction of a pixel that Qt rounds away."""
-
-    def sizeHint(self) -> QSize:
-        return super().sizeHint() + QSize(2, 0)
-
-
 class RunHeader(QWidget):
     """Title, status, figures, and the buttons that fork, pause and stop the run."""
 
@@ -155,7 +148,7 @@ class RunHeader(QWidget):
         self._branch = ""
         self._folder = ""
         self._asked: tuple[str, int, str] = ("", 0, "")
-        self._title = Title("", look.fonts.title, name="run.title")
+        self._title = ElidedLabel("", look.fonts.title, name="run.title")
         self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._pill = Pill(look)
         self._facts = FactLine(look)

@@ -34,6 +34,8 @@ class Inlays:
             row = step.row if step else DRAFT
             text = self._replies.height(row, self._painter.columns(width).text_width, lambda: self._rows.words(place))
             return text + heights.reply_above + heights.reply_below
+        if step.kind == "read" and self._rows.is_hidden(place):
+            return 0
         if step.kind == "end":
             return self.endings.height(step, self.end_of(step))
         return self._painter.height(step, width)

@@ -53,7 +53,7 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "delegate": KindLook("share", "thinking", "Gave work to a sub-agent"),
         "tool": KindLook("wrench", "network", "Called a tool"),
         "refused": KindLook("shield", "failed", "Not run"),
-        "consent": KindLook("shield", "waiting", "Asked for your consent"),
+        "consent": KindLook("shield-question-mark", "waiting", "Asked for your consent"),
         "question": KindLook("message-circle-question-mark", "waiting", "Asked you"),
         "interrupted": KindLook("triangle-alert", "waiting", "Interrupted", "interrupted"),
         "paused": KindLook("pause", "second", "Paused"),

@@ -9,7 +9,8 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from core.domain.clock import SECOND, Clock, now
 from core.domain.steps import OPEN, Step
 from ui.timeline.folds import Folds
-from ui.timeline.looks import spoken_row
+from ui.timeline.likes import Group, Likes, summary
+from ui.timeline.looks import spoken_row, words
 from ui.timeline.pages import Pages, Rows, first_row
 
 WORDS_LIMIT = 64 * 1024
@@ -45,6 +46,7 @@ class TimelineModel(QAbstractTableModel):
         self._count = count
         self._pages = Pages(self._rows, session)
         self._folds = Folds()
+        self._likes = Likes(self._pages.page)
         self._folded: set[int] = set()
         self._headers: dict[int, int] = {}
         self._words: dict[int, str] = {}
@@ -64,6 +66,8 @@ class TimelineModel(QAbstractTableModel):
         rows = sorted(latest)
         for row in rows:
             self._pages.put(latest[row])
+        self._likes.forget(rows)
+        for row in rows:
             if row < self._count and (place := self._folds.place(row)) is not None:
                 self._changed(place)
         if rows and rows[-1] >= self._count:
@@ -103,6 +107,43 @@ class TimelineModel(QAbstractTableModel):
         """The step at a place; None for the draft."""
         row = self._folds.row(place)
         return self._pages.step(row) if 0 <= row < self._count else None
+
+    def shown(self, place: int) -> Step | None:
+        """What the row at a place shows: its step, or all those that it stands for."""
+        step = self.step(place)
+        group = self._likes.closed(step.row) if step and step.kind == "read" else None
+        if group is None:
+            return step
+        return summary([each for row in range(*group) if (each := self._pages.step(row))])
+
+    def group(self, place: int) -> tuple[Group, bool] | None:
+        """The like reads that begin at a place, and whether they are shown one by one."""
+        step = self.step(place)
+        group = self._likes.group(step.row) if step and step.kind == "read" else None
+        if group is None or step is None or group.first != step.row:
+            return None
+        return group, self._likes.closed(step.row) is None
+
+    def is_hidden(self, place: int) -> bool:
+        """Does the row at this place take no room, because another stands for it?"""
+        step = self.step(place)
+        return step is not None and step.kind == "read" and self._likes.hides(step.row)
+
+    def turn(self, group: Group) -> None:
+        """Show like reads one by one, or as one row again."""
+        self._likes.turn(group)
+        self._tell(group)
+
+    def open_group_of(self, row: int) -> None:
+        """A row somebody goes to is shown."""
+        if group := self._likes.closed(row):
+            self._likes.open(group)
+            self._tell(group)
+
+    def _tell(self, group: Group) -> None:
+        first, last = self.place(group.first), self.place(group.end - 1)
+        if first is not None and last is not None:
+            self.dataChanged.emit(self.index(first, 0), self.index(last, 0))
 
     def step_of_row(self, row: int) -> Step | None:
         return self._pages.step(row) if 0 <= row < self._count else None
@@ -267,6 +308,8 @@ class TimelineModel(QAbstractTableModel):
         if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole}:
             if self.is_draft(place):
                 return self.tr("Replying")
-            step = self.step(place)
-            return spoken_row(step, self.lasted(step)) if step else ""
+            step = self.shown(place)
+            said = spoken_row(step, self.lasted(step)) if step else ""
+            group = self.group(place)
+            return f"{said}, {words('open') if group[1] else words('closed')}" if group else said
         return None

@@ -1,5 +1,6 @@
 """The long text of a step: its first lines at once, the rest in pieces when it is asked for."""
 
+from math import ceil
 from typing import Final
 
 from PySide6.QtCore import Qt, QTimer
@@ -53,8 +54,11 @@ class FittedWords(WordsView):
         self.show_words(text)
 
     def fit(self) -> None:
-        lines = max(1, round(self.document().size().height()))
-        self.setFixedHeight(lines * self.fontMetrics().lineSpacing() + 2)
+        layout, block, tall = self.document().documentLayout(), self.document().begin(), 0.0
+        while block.isValid():  # a block that was not laid out yet counts as one line, however long it is
+            tall += layout.blockBoundingRect(block).height()
+            block = block.next()
+        self.setFixedHeight(ceil(max(tall, self.fontMetrics().lineSpacing())) + 2)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -27,6 +27,11 @@ class Pages:
         self._session = session
         self._pages: dict[int, list[Step]] = {}
 
+    def page(self, number: int) -> list[Step]:
+        """The rows of a page, as far as there are some."""
+        self.step(number * PAGE)
+        return self._pages[number]
+
     def step(self, row: int) -> Step | None:
         """The row, reading its page when needed; None where the store has none yet."""
         number, place = divmod(row, PAGE)

@@ -111,7 +111,16 @@ class RowPainter(QStyledItemDelegate):
         lasted = duration(self._model.lasted(step))
         self._text(painter, QRect(columns.bar, box.y(), columns.lasted_right - columns.bar, box.height()), lasted,
                    theme.third, fonts.second, RIGHT)  # fmt: skip
-        self._icon(painter, status.icon, theme.colour(status.token), columns.glyph, box)
+        if arrow := self._arrow(step):
+            self._icon(painter, arrow, theme.third, columns.glyph, box)
+        else:
+            self._icon(painter, status.icon, theme.colour(status.token), columns.glyph, box)
+
+    def _arrow(self, step: Step) -> str:
+        """At the first of several like reads, where a header has its own; all of them went well."""
+        place = self._model.place(step.row) if step.kind == "read" else None
+        group = self._model.group(place) if place is not None else None
+        return ("chevron-down" if group[1] else "chevron-right") if group else ""
 
     def _header(self, painter: QPainter, box: QRect, step: Step) -> None:
         columns, theme, fonts = self.columns(box.width()), self._look.theme, self._look.fonts
@@ -167,7 +176,16 @@ class RowPainter(QStyledItemDelegate):
         """A row of work looks the same until it, its time or something around it changes."""
         ratio, theme = painter.device().devicePixelRatio(), self._look.theme
         tenths = 0 if step.ended else self._model.lasted(step) // TENTH
-        key = (step.row, box.width(), box.height(), chosen, ratio, tenths, self._model.axis(step.run))
+        key = (
+            step.row,
+            box.width(),
+            box.height(),
+            chosen,
+            ratio,
+            tenths,
+            self._model.axis(step.run),
+            self._arrow(step),
+        )
         inside = QRect(0, 0, box.width(), box.height())
         ground = theme.selection if chosen else theme.background
         picture = self._pictures.picture(
@@ -225,10 +243,9 @@ class RowPainter(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        step = self._model.step(index.row())
-        if step is None:
+        step, box = self._model.shown(index.row()), QRect(option.rect)
+        if step is None or box.height() <= 0:
             return
-        box = QRect(option.rect)
         chosen = QStyle.StateFlag.State_Selected in option.state
         shape = kind_look(step.kind).shape
         if shape == "work":

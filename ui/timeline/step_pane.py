@@ -21,13 +21,16 @@ from core.domain.clock import Clock, now
 from core.domain.steps import Step
 from ui.icons import icon, pixmap
 from ui.theme import Look
+from ui.timeline.changed import FILES, Changed, ChangedLines, PaneRows, changed_by, pictures_of
 from ui.timeline.described import Described, describe
 from ui.timeline.live import Live
 from ui.timeline.looks import kind_look
 from ui.timeline.output import FittedWords, OutputTab, WordsView
-from ui.timeline.pages import Rows
+from ui.timeline.sent import SentTab, request_of
 from ui.visible import visible
+from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.picture import PictureView
 from ui.widgets.words import hairline, label, surface
 
 WIDTH: Final = 384
@@ -35,17 +38,21 @@ NAME_WIDTH: Final = 92
 BLOCK_LIMIT: Final = 4_000
 HEAD_LINES: Final = 12
 RAW_LIMIT: Final = 256 * 1024
+PARTS: Final = ("summary", "output", "context", "raw")
 
 
 class StepPane(QFrame):
     """`show_step` fills it; `folded` says that the person wants it out of the way."""
 
     folded = Signal()
+    row_wanted = Signal(int)
+    changes_wanted = Signal(str)
 
-    def __init__(self, look: Look, rows: Rows, *, clock: Clock = now, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Look, rows: PaneRows, *, clock: Clock = now, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look, self._rows, self._clock = look, rows, clock
         self._session, self._step = "", Step(0, "tool", "done", 0)
+        self._request = 0
         self.live = Live()
         self.setObjectName("step")
         self.setProperty("surface", "panel")
@@ -75,7 +82,7 @@ class StepPane(QFrame):
         self._tabs.setExpanding(False)
         self._tabs.setUsesScrollButtons(False)
         self._tabs.setFont(look.fonts.strong)
-        for name in (self.tr("Summary"), self.tr("Output"), self.tr("Raw")):
+        for name in (self.tr("Summary"), self.tr("Output"), self.tr("Context"), self.tr("Raw")):
             self._tabs.addTab(name)
         self._summary = QScrollArea()
         self._summary.setObjectName("step.summary")
@@ -90,9 +97,11 @@ class StepPane(QFrame):
         raw = QVBoxLayout(around_raw)
         raw.setContentsMargins(16, 14, 8, 12)
         raw.addWidget(self._raw)
-        for page in (self._summary, self._output, around_raw):
+        self.sent = SentTab(look)
+        self.sent.item_chosen.connect(self._go_to)
+        for page in (self._summary, self._output, self.sent, around_raw):
             self._stack.addWidget(page)
-        self._tabs.currentChanged.connect(self._stack.setCurrentIndex)
+        self._tabs.currentChanged.connect(self._show_tab)
         tabs = QHBoxLayout()
         tabs.setContentsMargins(8, 0, 8, 0)
         tabs.addWidget(self._tabs, 1)
@@ -116,8 +125,28 @@ class StepPane(QFrame):
         self._title.show_text(visible(told.title))
         head = self._output.show_source(session, told.output) or self._tail()
         self._raw.show_words(told.raw[:RAW_LIMIT])
-        self._show_tabs(output=told.output is not None, raw=True)
+        self._request = request_of(self._rows, session, step)
+        self._show_tabs(output=told.output is not None, context=self._request > 0, raw=True)
         self._show_summary(self._summarise(told, head))
+        self._show_tab(self._tabs.currentIndex())
+
+    def parts(self) -> list[str]:
+        """The parts there are of this step besides the summary."""
+        return [name for tab, name in enumerate(PARTS) if tab and self._tabs.isTabVisible(tab)]
+
+    def show_part(self, name: str) -> None:
+        self._tabs.setCurrentIndex(PARTS.index(name))
+
+    def _show_tab(self, tab: int) -> None:
+        """What the model was sent is read only where it is looked at."""
+        self._stack.setCurrentIndex(tab)
+        if PARTS[tab] == "context" and self._session and self._request:
+            self.sent.ask(self._session, self._request)
+
+    def _go_to(self, seq: int) -> None:
+        row = self._rows.row_of(self._session, seq)
+        if row is not None:
+            self.row_wanted.emit(row)
 
     def show_live(self) -> None:
         """The running command has printed more."""
@@ -144,7 +173,8 @@ class StepPane(QFrame):
         self._session = ""
         self._icon.clear()
         self._title.show_text(self.tr("No step chosen"))
-        self._show_tabs(output=False, raw=False)
+        self._show_tabs(output=False, context=False, raw=False)
+        self.sent.forget()
         self._tabs.setCurrentIndex(0)
         hint = self.tr("Choose a row to see what was done, why, and what came of it.")
         page, layout = self._page()
@@ -158,6 +188,7 @@ class StepPane(QFrame):
         self._tabs.setFont(look.fonts.strong)
         self._fold.setIcon(icon("panel-right-close", look.theme.second))
         self._output.restyle(look)
+        self.sent.restyle(look)
         self._raw.setFont(look.fonts.mono)
         if self._session:
             self.show_step(self._session, self._step)
@@ -182,6 +213,9 @@ class StepPane(QFrame):
             caption.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
             facts.addRow(caption, self._words(said))
         layout.addLayout(facts)
+        self._add_pictures(layout)
+        for changed in changed_by(self._rows, self._session, self._step)[:FILES]:
+            self._add_changed(layout, changed)
         if head.strip():
             layout.addWidget(hairline())
             layout.addWidget(label(self.tr("Output"), self._look.fonts.label, "second"))
@@ -192,8 +226,36 @@ class StepPane(QFrame):
         layout.addStretch(1)
         return page
 
-    def _show_tabs(self, *, output: bool, raw: bool) -> None:
-        for tab, wanted in ((1, output), (2, raw)):
+    def _add_pictures(self, layout: QVBoxLayout) -> None:
+        """What came along with a message or a result, to look at."""
+        for seen in pictures_of(self._rows, self._session, self._step):
+            view = PictureView(self._look, seen.body, visible(seen.name))
+            if view.can_show():
+                layout.addWidget(view)
+
+    def _add_changed(self, layout: QVBoxLayout, changed: Changed) -> None:
+        """The beginning of a difference, and the way to all of it."""
+        look = self._look
+        layout.addWidget(hairline())
+        figures = " ".join(f"{sign}{count}" for sign, count in (("+", changed.added), ("−", changed.removed)) if count)
+        upper = QHBoxLayout()
+        upper.addWidget(ElidedLabel(visible(changed.path), look.fonts.mono, name="step.changed.path"), 1)
+        upper.addWidget(label(figures, look.fonts.caption, "second"))
+        layout.addLayout(upper)
+        if changed.picture:
+            layout.addWidget(PictureView(look, changed.picture, ""))
+        if changed.found is not None and changed.found.blocks:
+            frame = surface("well")
+            inside = QVBoxLayout(frame)
+            inside.setContentsMargins(6, 6, 6, 6)
+            inside.addWidget(ChangedLines(look, changed.found, "step.changed.lines"))
+            layout.addWidget(frame)
+        more = Button(look, self.tr("Show in Changes"), name="step.changed.all", tone="quiet", icon="file-pen-line")
+        more.clicked.connect(lambda _=False, path=changed.path: self.changes_wanted.emit(path))
+        layout.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def _show_tabs(self, *, output: bool, context: bool, raw: bool) -> None:
+        for tab, wanted in enumerate((output, context, raw), 1):
             # Telling Qt what it knows makes it forget to lay the tabs out.
             if self._tabs.isTabVisible(tab) != wanted:
                 self._tabs.setTabVisible(tab, wanted)

@@ -4,24 +4,25 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QAbstractSlider, QHeaderView, QTableView, QWidget
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QAbstractSlider, QWidget
 
 from core.domain.steps import Step
 from ui.theme import Look
+from ui.timeline.bare_table import BareTable
 from ui.timeline.endings import EndCard, Endings, RunEnd
 from ui.timeline.inlays import Inlays
 from ui.timeline.model import AnyIndex, TimelineModel
 from ui.timeline.replies import DRAFT, Replies
 from ui.timeline.rows import RowPainter
-from ui.widgets.quiet_bar import QuietBar
 
 TICK_MS: Final = 1_000
 AT_TAIL: Final = 4
 PASSES: Final = 4
+ARROW_ROOM: Final = 8
 
 
-class TimelineView(QTableView):
+class TimelineView(BareTable):
     """Rows get their height when they come near the screen. At the tail it follows; anywhere else it holds still."""
 
     chosen = Signal(object)
@@ -50,41 +51,17 @@ class TimelineView(QTableView):
         self._following = True
         self._settling = self._due = False
         self._unseen = 0
+        self._pressed_at = 0.0
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self.settle)
         self._tick = QTimer(self, interval=TICK_MS)
         self._tick.timeout.connect(self._count_on)
-        self._dress()
+        self.setObjectName("timeline.steps")
+        self.setAccessibleName(self.tr("Steps"))
+        self.set_row_height(self._painter.heights.work)
         self.setItemDelegate(self._painter)
         self.setModel(model)
         self._listen(model)
-
-    def _dress(self) -> None:
-        self.setObjectName("timeline.steps")
-        self.setAccessibleName(self.tr("Steps"))
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setAutoScroll(False)
-        self.setTabKeyNavigation(False)
-        self.setCornerButtonEnabled(False)
-        self.setMouseTracking(False)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollBar(QuietBar(self))
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
-        # We paint every pixel, so scrolling moves the picture and paints the new strip only.
-        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.horizontalHeader().hide()
-        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
-        header = self.verticalHeader()
-        header.hide()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        header.setMinimumSectionSize(8)
-        header.setDefaultSectionSize(self._painter.heights.work)
-        self.verticalScrollBar().setSingleStep(self._painter.heights.work)
 
     def _listen(self, model: TimelineModel) -> None:
         model.modelReset.connect(self._begin)
@@ -112,7 +89,7 @@ class TimelineView(QTableView):
         self._ground = look.theme.background
         self._replies.restyle(look)
         self._inlays.endings.restyle(look)
-        self.verticalHeader().setDefaultSectionSize(self._painter.heights.work)
+        self.set_row_height(self._painter.heights.work)
         self._mark()
 
     def follow(self) -> None:
@@ -132,6 +109,7 @@ class TimelineView(QTableView):
         step = self._rows.step_of_row(row)
         if step and self._rows.place(row) is None:
             self._rows.toggle(step.run)
+        self._rows.open_group_of(row)
         if (place := self._rows.place(row)) is not None:
             self.select(place)
 
@@ -179,9 +157,14 @@ class TimelineView(QTableView):
             self.select_row(header.row)
 
     def toggle(self, place: int) -> None:
-        """Fold or unfold the run whose header stands here; the header stays where it is."""
+        """Fold or unfold the run or the like reads that begin here; this row stays where it is."""
         step = self._rows.step(place)
-        if step and step.kind == "run":
+        if group := self._rows.group(place):
+            self._following = False
+            self._rows.turn(group[0])
+            self.settle()
+            self._note_tail()
+        elif step and step.kind == "run":
             self._following = False
             self._rows.toggle(step.run)
             self.settle()
@@ -307,7 +290,11 @@ class TimelineView(QTableView):
             self._tell_news(0)
 
     def _click(self, index: QModelIndex) -> None:
-        self.toggle(index.row())
+        """A header folds wherever it is clicked; the first of like reads that are shown only at its arrow."""
+        group = self._rows.group(index.row())
+        arrow = self._painter.columns(self.viewport().width()).glyph - ARROW_ROOM
+        if group is None or not group[1] or self._pressed_at >= arrow:
+            self.toggle(index.row())
 
     def _choose(self) -> None:
         # Not the current row: Qt makes the first one current when the list gets the focus, and nobody chose that.
@@ -322,7 +309,7 @@ class TimelineView(QTableView):
 
     def _open(self, place: int) -> None:
         step = self._rows.step(place)
-        if step and step.kind == "run":
+        if step and (step.kind == "run" or self._rows.group(place)):
             self.toggle(place)
         elif step:
             self.opened.emit(step)
@@ -360,13 +347,13 @@ class TimelineView(QTableView):
             return
         match event.key():
             case keys.Key_J | keys.Key_Down:
-                self.select(min(place + 1, last) if place >= 0 else self._first_on_screen())
+                self.select(self._next(place, 1) if place >= 0 else self._first_on_screen())
             case keys.Key_K | keys.Key_Up:
-                self.select(max(place - 1, 0) if place >= 0 else self._first_on_screen())
+                self.select(self._next(place, -1) if place >= 0 else self._first_on_screen())
             case keys.Key_Home:
                 self.select(0)
             case keys.Key_End:
-                self.select(last)
+                self.select(self._next(last + 1, -1))
                 self.follow()
             case keys.Key_PageDown:
                 self.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderPageStepAdd)
@@ -380,6 +367,17 @@ class TimelineView(QTableView):
                 self.step_run(1)
             case _:
                 event.ignore()
+
+    def _next(self, place: int, by: int) -> int:
+        """The next row that is on screen; the same where there is none."""
+        found = place + by
+        while 0 <= found < self._rows.rowCount() and self._rows.is_hidden(found):
+            found += by
+        return found if 0 <= found < self._rows.rowCount() else place
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._pressed_at = event.position().x()
+        super().mousePressEvent(event)
 
     def _first_on_screen(self) -> int:
         return max(0, self.indexAt(QPoint(1, 1)).row())

@@ -6,6 +6,8 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from ui.widgets.paint import draw_line
 
+ROUNDED = 2  # the fractions of a pixel that Qt rounds away, for which the line would be cut
+
 
 class ElidedLabel(QLabel):
     """Plain text on one line, in the colour the style sheet gives it."""
@@ -30,7 +32,7 @@ class ElidedLabel(QLabel):
 
     def sizeHint(self) -> QSize:
         metrics = QFontMetrics(self.font())
-        return QSize(metrics.horizontalAdvance(self._line), metrics.height())
+        return QSize(metrics.horizontalAdvance(self._line) + ROUNDED, metrics.height())
 
     def minimumSizeHint(self) -> QSize:
         return QSize(24, QFontMetrics(self.font()).height())

@@ -62,7 +62,15 @@ EVENTS: dict[type[Any], SearchStrategy[RunEvent]] = {
         role=st.sampled_from(["", "summary"]),
     ),
     ContextCompacted: st.builds(
-        ContextCompacted, WORDS, SMALL, SMALL, st.lists(CALLS, max_size=2).map(tuple), SMALL, SMALL, summary=TEXTS
+        ContextCompacted,
+        WORDS,
+        SMALL,
+        SMALL,
+        st.lists(CALLS, max_size=2).map(tuple),
+        SMALL,
+        SMALL,
+        summary=TEXTS,
+        cost=st.none() | st.sampled_from([0.0, 0.25]),
     ),
     ModelChosen: st.builds(ModelChosen, WORDS, WORDS, SMALL, st.none() | st.floats(0, 2)),
     Replied: st.builds(

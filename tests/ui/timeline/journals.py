@@ -17,7 +17,11 @@ class ListedRows:
     rows: list[Step] = field(default_factory=list)
     texts: dict[tuple[int, str], str] = field(default_factory=dict)
     entries: dict[int, dict[str, Any]] = field(default_factory=dict)
+    bodies: dict[str, bytes] = field(default_factory=dict)
     reads: int = 0
+
+    def kept(self, blob: str) -> bytes | None:
+        return self.bodies.get(blob)
 
     def steps(self, session: str, first: int, count: int) -> list[Step]:
         self.reads += 1

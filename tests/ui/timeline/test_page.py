@@ -140,7 +140,7 @@ def test_a_step_tells_what_it_did_and_why(pane: StepPane, rows: ListedRows) -> N
     assert told.startswith("exiftool -DateTimeOriginal photos/*.jpg\ndone · exit 0\n")
     assert "took 0.6s" in told and "Dates of the photos prove when the mould was first seen." in told
     assert told.endswith(EXIF)
-    assert tabs(pane) == ["Summary", "Output", "Raw"]
+    assert tabs(pane) == ["Summary", "Output", "Context", "Raw"]
     assert find(pane, QPlainTextEdit, "step.output").toPlainText() == EXIF
     raw = json.loads(find(pane, QPlainTextEdit, "step.raw").toPlainText())
     assert [entry["kind"] for entry in raw] == ["call_started", "tool_returned"]

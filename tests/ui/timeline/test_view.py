@@ -54,7 +54,7 @@ def talk(replies: int, works: int = 5) -> ListedRows:
     rows.add("run", "running")
     for number in range(replies):
         for _ in range(works):
-            rows.add("read", object="a.py", number=1)
+            rows.add("find", object="a.py", number=1)
         rows.add("reply", said=f"Reply {number}\n\n{ANSWER}")
     return rows
 
@@ -259,7 +259,7 @@ def runs(number: int) -> ListedRows:
         rows.add("person", run=run, said=f"Do {run}")
         rows.add("run", run=run)
         for _ in range(30):
-            rows.add("read", run=run, object="a.py", number=1)
+            rows.add("find", run=run, object="a.py", number=1)
         rows.add("reply", run=run, said=f"Did {run}")
         rows.add("end", "completed", run=run)
     return rows

@@ -11,11 +11,11 @@ from core.domain.clock import Clock, now
 from core.domain.steps import Step
 from ui.figures import duration
 from ui.theme import Look
-from ui.timeline.header import Title
 from ui.timeline.looks import words
 from ui.timeline.waterfall.bars import Bars
 from ui.timeline.waterfall.rows import RunBars, Stretches
 from ui.timeline.waterfall.scale import since
+from ui.widgets.elided import ElidedLabel
 from ui.widgets.paint import chip_width, draw_chip, draw_line
 from ui.widgets.words import hairline
 
@@ -119,7 +119,7 @@ class WaterfallPanel(QWidget):
         self._bars = Bars(self._rows, look)
         self._ruler = Ruler(look, self._bars, self._rows)
         self._keys = KeyLine(look)
-        self._totals = Title("", look.fonts.second, "second", name="waterfall.totals")
+        self._totals = ElidedLabel("", look.fonts.second, "second", name="waterfall.totals")
         self._totals.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._tick = QTimer(self, interval=TICK_MS)
         self._tick.timeout.connect(self._count_on)

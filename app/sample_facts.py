@@ -1,0 +1,114 @@
+"""Facts for pictures, and how long after one another they came."""
+
+import json
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from core.domain.events import (
+    Attachment,
+    Call,
+    CallStarted,
+    FileChanged,
+    PersonSpoke,
+    Replied,
+    RequestSent,
+    RunEvent,
+    RunStarted,
+    Text,
+    ToolReturned,
+    Usage,
+)
+from core.store.blobs import blob_hash
+
+MODEL: Final = "ollama/qwen3:32b"
+WINDOW: Final = 128_000
+
+
+class At(NamedTuple):
+    """Facts, and how many seconds after the former ones."""
+
+    after: float
+    events: tuple[RunEvent, ...]
+
+
+class Made(NamedTuple):
+    title: str
+    folder: str
+    ago: float
+    facts: Sequence[At]
+
+
+def asked(task: str) -> At:
+    return At(0, (PersonSpoke(Text(task)), RunStarted(MODEL, 60)))
+
+
+def thought(
+    number: int, words: str, seconds: float, tokens: int, text: str = "", *calls: Call,
+    room: dict[str, int] | None = None,
+) -> list[At]:  # fmt: skip
+    """A request and its reply; `room` is what filled the window, by category."""
+    reply = Replied(Text(text), Text(words), calls, Usage(tokens * 4 // 5, tokens // 5))
+    filled = {
+        "tools": 4_005,
+        "system": 2_670,
+        "person": 335,
+        "replies": 130 * number,
+        "results:read": 1_900 + 640 * number,
+        "results:run": 1 + 410 * (number - 1),
+    }
+    sent = RequestSent(MODEL, number, tokens=filled if room is None else room, window=WINDOW)
+    return [At(0.1, (sent,)), At(seconds, (reply,))]
+
+
+def did(
+    call: str, tool: str, kind: str, what: str, seconds: float, output: str = "", code: int | None = None,
+    change: FileChanged | None = None, attached: tuple[Attachment, ...] = (),
+) -> list[At]:  # fmt: skip
+    """A call that came back, and the file that it changed."""
+    back: tuple[RunEvent, ...] = (ToolReturned(call, Text(output), bool(code), code, attached),)
+    return [
+        At(0.05, (CallStarted(call, tool, kind, what),)),
+        At(seconds, (change, *back) if change else back),
+    ]
+
+
+def name_of(text: str) -> str:
+    return blob_hash(text.encode())
+
+
+def with_calls(facts: list[At]) -> list[At]:
+    """The same, with each reply naming the calls that came of it."""
+    made: list[At] = []
+    calls: list[Call] = []
+    for at in reversed(facts):
+        events: list[RunEvent] = []
+        for event in reversed(at.events):
+            if isinstance(event, CallStarted):
+                calls.insert(0, Call(event.call_id, event.tool, Text(json.dumps({"what": event.object}))))
+            if isinstance(event, Replied) and calls:
+                event, calls = replace(event, calls=tuple(calls)), []
+            events.insert(0, event)
+        made.insert(0, At(at.after, tuple(events)))
+    return made
+
+
+def picture(width: int = 320, height: int = 200) -> bytes:
+    """Something to look at: a damp patch on a wall, as a PNG."""
+
+    def part(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    lines = bytearray()
+    for y in range(height):
+        lines.append(0)
+        for x in range(width):
+            away = ((x - width * 0.62) ** 2 / 2.2 + (y - height * 0.3) ** 2) ** 0.5 / height
+            damp = max(0.0, 1.0 - away * 2.4) * (0.7 + 0.3 * ((x * 7 + y * 13) % 11 > 4))
+            tile = 8 if x % 40 < 2 or y % 40 < 2 else 0
+            lines += bytes(round(light - tile - damp * dark) for light, dark in ((222, 150), (218, 140), (206, 150)))
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    body = part(b"IHDR", head) + part(b"IDAT", zlib.compress(bytes(lines), 9)) + part(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + body
