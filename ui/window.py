@@ -302,9 +302,6 @@ class MainWindow(QWidget):
     def new_run(self) -> None:
         self.selection.choose_session("")
 
-    def _focus_composer(self) -> None:
-        self.view.focus_composer()
-
     def _acts(self) -> dict[str, Callable[[], object]]:
         return {
             "run.new": self.new_run,
@@ -314,7 +311,7 @@ class MainWindow(QWidget):
             "run.compact": self.view.context.compact_wanted.emit,
             "run.find": self.view.page.find_words,
             "composer.attach": self.view.composer.choose_files,
-            "composer.focus": self._focus_composer,
+            "composer.focus": self.view.focus_composer,
             "question.next": self.next_question,
             "toast.undo": self.toast.undo,
             "window.sidebar": lambda: self.sessions.setVisible(not self.sessions.isVisible()),
