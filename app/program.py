@@ -29,6 +29,7 @@ from ui.wishes import Wishes
 
 if TYPE_CHECKING:
     from core.engine.engine import Engine
+    from core.engine.walls import WallsFound
     from ui.bridge import Bridge
 
 SCALES = (80, 90, 100, 110, 125, 150, 175, 200)  # per cent of the letters
@@ -118,6 +119,9 @@ class Program(QObject):
         await asyncio.sleep(0)  # a click may come in between
         self.window.show_first()
         self._open_tray()
+        # Proven while nothing is asked of them: the first command need not wait for it.
+        found = await engine.ask(lambda engine: engine.walls())
+        self.window.status.show_walls(found.level, _of_walls(found))
 
     def _open_tray(self) -> None:
         """What the desktop shows of us; there may be no place for it."""
@@ -212,3 +216,10 @@ class Program(QObject):
         self.troubled.emit(
             Trouble("Journeyman made a mistake.", f"{line}.", f"It is written down in {self._folder / 'crash.log'}.")
         )
+
+
+def _of_walls(found: "WallsFound") -> str:
+    if found.off:
+        return " ".join(filter(None, (found.off.what, found.off.why, found.off.do)))
+    can = f" A command can {', '.join(found.open)}." if found.open else ""
+    return f"Proven here: {found.name}, {found.level}.{can}"

@@ -1,11 +1,20 @@
-"""The table of what the predecessors did is true: its rows have each a test, and files and tests are there."""
+"""The table of what the predecessors did is whole and true: each of their rows is there, with files and tests that are
+there too, and each of their defects has a test that shows that it is none of ours."""
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "resources" / "help" / "predecessors.md"
+ROWS = (
+    *(f"P{n}" for n in range(1, 43)), *(f"L{n}" for n in range(1, 37)), *(f"V{n}" for n in range(1, 13)),
+    *(f"A{n}" for n in range(27, 34)), "X1", "X2", "X4", "X5", "X6",
+)  # fmt: skip
+DEFECTS = (
+    *(f"B{n}" for n in range(1, 11)), *(f"L-B{n}" for n in range(1, 14)), *(f"V-B{n}" for n in range(1, 9)),
+)  # fmt: skip
 NO_TEST = re.compile(r"\b(Left out|Not built)\b")
 
 
@@ -23,6 +32,29 @@ def named(cell: str) -> list[str]:
 def all_tests() -> set[str]:
     found = (path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
     return {name for text in found for name in re.findall(r"def (test_\w+)", text)}
+
+
+def told() -> Iterator[str]:
+    """The name and the words of each test."""
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                yield f"{node.name} {ast.get_docstring(node) or ''}"
+
+
+def test_no_row_of_theirs_is_missing() -> None:
+    there = {name for row in rows() for name in re.findall(r"\b(?:[LV]-)?[A-Z]\d+\b", row[0])}
+    assert [name for name in (*ROWS, *DEFECTS) if name not in there] == []
+
+
+def test_each_defect_has_a_test_that_names_it() -> None:
+    tests = list(told())
+
+    def shown(defect: str) -> bool:
+        name = re.compile(rf"(?<![VL]_)_{defect.replace('-', '_')}_|(?<![-\w]){defect}(?!\d)")
+        return any(name.search(each) for each in tests)
+
+    assert [defect for defect in DEFECTS if not shown(defect)] == []
 
 
 def test_every_row_has_four_cells_and_a_test_or_a_reason() -> None:

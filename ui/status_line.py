@@ -3,6 +3,7 @@
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QWidget
 
+from core.domain.consent import Level
 from ui.icons import icon
 from ui.theme import Look
 from ui.widgets.button import Button
@@ -35,7 +36,10 @@ class StatusLine(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(16, 0, 10, 0)
         row.setSpacing(8)
+        self._walls = ElidedLabel("", look.fonts.second, "second", name="status.walls")
+        self._walls.hide()
         row.addWidget(self._data, 1)
+        row.addWidget(self._walls)
         row.addWidget(self._waiting)
         row.addWidget(self._commands)
         row.addWidget(self._theme)
@@ -51,9 +55,22 @@ class StatusLine(QFrame):
         self._waiting.setText(self.tr("{} waiting").format(count))
         self._waiting.setAccessibleName(self.tr("{} waiting for you").format(count))
 
+    def show_walls(self, level: Level, more: str) -> None:
+        """How well commands are confined here; `more` is read where the pointer rests, and aloud."""
+        said = {
+            "verified": self.tr("Commands are confined"),
+            "reduced": self.tr("Commands are confined in part"),
+            "none": self.tr("Commands are not confined: each one is asked"),
+        }[level]
+        self._walls.show_text(said)
+        self._walls.setToolTip(more)
+        self._walls.setAccessibleDescription(more)
+        self._walls.show()
+
     def restyle(self, look: Look) -> None:
         self._look = look
         self._data.setFont(look.fonts.second)
+        self._walls.setFont(look.fonts.second)
         self._waiting.restyle(look)
         self._commands.restyle(look)
         self.setFixedHeight(look.size(HEIGHT) + 6)

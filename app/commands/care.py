@@ -15,13 +15,9 @@ from app.commands.exits import DONE, FAILED
 from app.commands.ruling import try_rule
 from app.output import Output
 from core.domain.problems import Problem
+from core.engine.walls import WallsFound
 from core.store.backup import backups_of, newest_good, verify
 from core.store.backup import restore as put_back
-from core.tools.place import PROOF
-from core.workspace.launch import Permit
-from core.workspace.sandbox import Sandbox, of_this_machine
-from core.workspace.selftest import SAID
-from core.workspace.thread import to_its_end
 
 if TYPE_CHECKING:
     from core.engine.providers import Overview
@@ -44,10 +40,9 @@ class Finding:
 async def doctor(context: Context) -> int:
     if context.typed.rule is not None:
         return try_rule(context)
-    sandbox = await to_its_end(of_this_machine, context.home / PROOF)
     found = [
         *_look(context),
-        walls_of(sandbox),
+        walls_of(await context.engine.walls()),
         *_models(await context.engine.models()),
         _data(context.home, await context.engine.figures()),
     ]
@@ -63,12 +58,12 @@ async def doctor(context: Context) -> int:
     return DONE if all(each.ok for each in found) else FAILED
 
 
-def walls_of(sandbox: Sandbox) -> Finding:
+def walls_of(found: WallsFound) -> Finding:
     """How well commands are confined here, as their test shows."""
-    if off := sandbox.off(Permit()):
-        return Finding("Sandbox", False, off.trouble.why or off.trouble.what, off.trouble.do)
-    known = ", ".join(SAID[name] for name in sandbox.proof.known) if sandbox.proof else ""
-    return Finding("Sandbox", True, f"{sandbox.name}, {sandbox.level}" + (f"; a command can {known}" if known else ""))
+    if found.off:
+        return Finding("Sandbox", False, found.off.why or found.off.what, found.off.do)
+    known = f"; a command can {', '.join(found.open)}" if found.open else ""
+    return Finding("Sandbox", True, f"{found.name}, {found.level}{known}")
 
 
 def _look(context: Context) -> Iterator[Finding]:

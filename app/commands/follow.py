@@ -49,7 +49,7 @@ class Follower:
                 code = await self._react(told)
                 if code is not None:
                     return code
-            elif isinstance(told.entry.event, QuestionAsked) and self._is_below(told.session, session):
+            elif isinstance(told.entry.event, QuestionAsked | ConsentAsked) and self._is_below(told.session, session):
                 code = await self._react(told)
                 if code is not None:
                     return code
@@ -68,12 +68,13 @@ class Follower:
                 code = await self._answer(question)
                 if code is not None:
                     return code
+        await self._context.engine.looked(session)
         return await self._decide(session)
 
     async def _decide(self, session: str) -> int | None:
         """Of what waits to happen; None when the run goes on."""
         engine, typed = self._context.engine, self._context.typed
-        waiting = [each for _, each in engine.consents() if each.session == session]
+        waiting = [each for row, each in engine.consents() if row.id == session or self._is_below(row, session)]
         for each in waiting:
             if typed.no_questions:
                 await engine.deny(each.request.id, NOBODY)

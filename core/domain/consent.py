@@ -30,7 +30,8 @@ class ConsentRequest:
 
     `object` is the row, `why` what made it ask, `rule` the id of the rule that did. `undoable` is false for what cannot
     be taken back: such a call is never remembered. `patterns` can be remembered, one for each part of a command; with
-    none of them only *once* is offered. `agent` names who asks, where that is not the session's own agent.
+    none of them only *once* is offered. `agent` names who asks, where that is not the session's own agent. `opens` are
+    protected places that a yes opens to this call, and no other.
     """
 
     id: str
@@ -47,6 +48,7 @@ class ConsentRequest:
     undoable: bool = True
     patterns: tuple[str, ...] = ()
     agent: str = ""
+    opens: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +92,20 @@ def canonical(arguments: Mapping[str, Any]) -> str:
     return json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def fingerprint(tool: str, arguments: str, cwd: str, level: str, taint: tuple[str, ...]) -> str:
-    """SHA-256 over all that a person judges; no two different requests read as one."""
-    parts = json.dumps([tool, arguments, cwd, level, sorted(taint)], ensure_ascii=True)
+def fingerprint(
+    tool: str, arguments: str, cwd: str, level: str, taint: tuple[str, ...], found: tuple[str, ...] = ()
+) -> str:
+    """SHA-256 over all that a person judges; no two different requests read as one.
+
+    `found` is what lies there: the contents of the files that would be written, and the protected places among them.
+    """
+    parts = json.dumps([tool, arguments, cwd, level, sorted(taint), *([list(found)] if found else [])])
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
-def stale(request: ConsentRequest, tool: str, arguments: str, cwd: str, level: str, taint: tuple[str, ...]) -> bool:
+def stale(asked: ConsentRequest, now: ConsentRequest) -> bool:
     """Is what would run now anything but what was allowed?"""
-    return request.fingerprint != fingerprint(tool, arguments, cwd, level, taint)
+    return asked.fingerprint != now.fingerprint
 
 
 def scopes(request: ConsentRequest) -> tuple[Scope, ...]:
@@ -110,7 +117,7 @@ def scopes(request: ConsentRequest) -> tuple[Scope, ...]:
 
 def alike(one: ConsentRequest, other: ConsentRequest) -> bool:
     """May the two be answered together? Where both only read, or one pattern speaks of both; never what is lost."""
-    same = ["tool", "cwd", "level", "why", "taint", "agent"] + ([] if one.touches == "reads" else ["patterns"])
+    same = ["tool", "cwd", "level", "why", "taint", "agent", "opens"] + ([] if one.touches == "reads" else ["patterns"])
     return bool(one.patterns) and one.undoable and other.undoable and all(
         getattr(one, name) == getattr(other, name) for name in same
     )  # fmt: skip

@@ -6,10 +6,11 @@ import posixpath
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from core.domain.command_line import Understood, loose_words, read_line
+from core.domain.command_line import Unclear, Understood, loose_words, read_line
 from core.domain.consent import (
     Allowed,
     Asks,
@@ -23,6 +24,7 @@ from core.domain.consent import (
     fingerprint,
 )
 from core.domain.ids import consent_id
+from core.domain.opened import changed, named, only_reads
 from core.domain.problems import Problem
 from core.domain.programs import for_good, may_be_for_good, obeyed_by
 from core.domain.rules import Rule, Subject, allows, allows_part, applies, made_rule, proposals, touches
@@ -60,6 +62,7 @@ class Facts:
         granted: tools that the person allowed when the run began.
         posix: commands go through a POSIX shell.
         real: where a path of the folder really leads, links followed, relative to it.
+        holds: a mark of what a file of the folder holds now; empty where there is none.
     """
 
     session: str
@@ -72,8 +75,7 @@ class Facts:
     granted: frozenset[str] = frozenset()
     posix: bool = os.name == "posix"
     real: Callable[[str], str] = lambda path: path
-    secret: Callable[[str], bool] = is_secret
-    protected: Callable[[str], bool] = is_protected
+    holds: Callable[[str], str] = lambda path: ""
 
 
 def act_of(tool: Tool, parameters: Any, call_id: str) -> Act:
@@ -110,10 +112,10 @@ def judge(act: Act, mode: Mode, rules: Sequence[Rule] | None, taint: Sequence[st
     if act.touches == "nothing" and not any(rule.effect == "ask" for rule in speaking):
         return Allowed("it touches nothing")
     ask = _Asking(act, tuple(sorted(taint)), facts)
-    if rules is None:
-        return ask("The rules cannot be read, so everything is asked.", patterns=())
     if forced := _forced(act, taint, facts, ask):
         return forced
+    if rules is None:
+        return ask("The rules cannot be read, so everything is asked.", patterns=())
     for rule in speaking:
         if rule.effect == "ask" and _touched(rule, act, facts):
             return ask(f"Your rule: {rule.words}", rule=rule.id, patterns=())
@@ -132,6 +134,9 @@ class _Asking:
         self, why: str, *, rule: str = "", undoable: bool = True, patterns: tuple[str, ...] | None = None
     ) -> Asks:
         act, facts = self.act, self.facts
+        opens = _opens(act, facts)
+        if opens:
+            patterns = ()
         if patterns is None:
             subjects = [_relative(s, facts) for s in act.subjects] if _is_path(act) else act.subjects
             patterns = proposals(act.tool, SUBJECTS[act.touches], subjects)
@@ -142,15 +147,44 @@ class _Asking:
             object=act.object,
             cwd=facts.workspace,
             level=facts.level,
-            fingerprint=fingerprint(act.tool, act.arguments, facts.workspace, facts.level, self.taint),
+            fingerprint=fingerprint(
+                act.tool, act.arguments, facts.workspace, facts.level, self.taint, _found(act, facts, opens)
+            ),
             why=why,
             rule=rule,
             touches=act.touches,
             taint=self.taint,
             undoable=undoable,
             patterns=patterns if undoable else (),
+            opens=opens,
         )
         return Asks(request, act.arguments)
+
+
+def _opens(act: Act, facts: Facts) -> tuple[str, ...]:
+    """The protected places that this call changes, or, of a command, that it names."""
+    if act.touches == "runs":
+        pieces = _pieces(act.subjects[0])
+        return tuple(dict.fromkeys((*named(pieces, partial(_at, facts)), *changed(pieces))))
+    if act.touches != "writes":
+        return ()
+    places = {path: (_relative(path, facts), _relative(facts.real(path), facts)) for path in act.subjects}
+    return tuple(dict.fromkeys(both[1] for both in places.values() if any(map(is_protected, both))))
+
+
+def _at(facts: Facts, path: str) -> str:
+    """Where a word of a command would lie in the folder, if it is a path at all."""
+    try:
+        return _relative(facts.real(path), facts)
+    except (Problem, ValueError):
+        return _relative(path, facts)
+
+
+def _found(act: Act, facts: Facts, opens: tuple[str, ...]) -> tuple[str, ...]:
+    if act.touches != "writes":
+        return opens
+    marks = tuple(facts.holds(path) for path in act.subjects)
+    return (*marks, *opens) if opens or any(marks) else ()
 
 
 def _is_path(act: Act) -> bool:
@@ -174,7 +208,7 @@ def _built_in(act: Act, facts: Facts) -> Denied | None:
             for place in (_relative(path, facts), _relative(facts.real(path), facts)):
                 if place.startswith(("../", "/")) or place == "..":
                     return Denied(f"{path} is outside the folder.")
-                if facts.secret(place):
+                if is_secret(place):
                     return Denied(f"{path} holds secrets. A person can open it, an agent cannot.")
                 if _in_data(posixpath.join(facts.workspace, place), facts):
                     return Denied(f"{path} belongs to Journeyman itself.")
@@ -183,7 +217,7 @@ def _built_in(act: Act, facts: Facts) -> Denied | None:
             return Denied(f"The command is longer than {LONGEST:,} characters. Write it to a file and run that.")
         for words in (*_pieces(act.subjects[0]), act.subjects[0].split()):
             for word in words:
-                if names_secret(word) and (facts.secret is is_secret or facts.secret(word)):
+                if names_secret(word):
                     return Denied(f"The command names {word}, which holds secrets.")
         if facts.data and facts.data in act.subjects[0] and not facts.workspace.startswith(facts.data):
             return Denied("The command names the folder of Journeyman itself.")
@@ -229,9 +263,8 @@ def _by_plan(act: Act, mode: Mode) -> Denied | None:
 def _forced(act: Act, taint: Sequence[str], facts: Facts, ask: _Asking) -> Asks | None:
     """What a person is asked whatever the rules say."""
     if act.touches == "writes":
-        for path in act.subjects:
-            if facts.protected(_relative(path, facts)) or facts.protected(_relative(facts.real(path), facts)):
-                return ask(f"Other programs obey {path}.", patterns=())
+        if opens := _opens(act, facts):
+            return ask(f"Other programs obey {_and(opens)}.")
         if not act.subjects:
             return ask("It cannot be told which files it changes.", patterns=())
     way_out = act.touches == "network" or (act.touches == "runs" and bool(facts.hosts))
@@ -245,6 +278,8 @@ def _forced_command(act: Act, facts: Facts, ask: _Asking) -> Asks | None:
     lost = _lost(act.subjects[0])
     if lost:
         return ask(f"{lost}.", undoable=False)
+    if facts.level != "none" and (kept := _kept(act, line, facts)):
+        return ask(f"{kept}, which other programs obey.")
     if facts.level == "none":
         return ask("Commands are not confined on this computer, so each one is asked.", patterns=())
     if not facts.posix and not (isinstance(line, Understood) and line.single):
@@ -254,6 +289,21 @@ def _forced_command(act: Act, facts: Facts, ask: _Asking) -> Asks | None:
             if found := sorted(path for path in facts.changed if _named(path, pattern)):
                 return ask(f"{part[0]} does what {found[0]} says, and the agent changed that.", patterns=())
     return None
+
+
+def _kept(act: Act, line: Understood | Unclear, facts: Facts) -> str:
+    """How a command reaches for what is protected: it needs a yes, or the walls are too low to keep it off."""
+    pieces = _pieces(act.subjects[0])
+    if needs := changed(pieces):
+        return f"It changes {_and(needs)}"
+    reads = isinstance(line, Understood) and only_reads(line.parts)
+    if facts.level == "verified" or reads or not (told := named(pieces, partial(_at, facts))):
+        return ""
+    return f"The walls here do not keep a command from changing {_and(told)}"
+
+
+def _and(names: tuple[str, ...]) -> str:
+    return " and ".join(names) if len(names) < 3 else f"{names[0]}, {names[1]} and {len(names) - 2} more"
 
 
 def _named(path: str, pattern: str) -> bool:

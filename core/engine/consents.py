@@ -9,6 +9,7 @@ from core.domain.ids import run_id
 from core.domain.problems import Problem
 from core.domain.rules import Rule
 from core.engine.consent import rules_of
+from core.engine.doubt import GOES_ON
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.rule_book import RuleBook, new_rule_id
@@ -41,7 +42,7 @@ class Consents:
         return await self._decide(opened, like, (), lambda name: ConsentGiven(name, False, reason=Text(reason)))
 
     async def set_mode(self, session: str, mode: Mode) -> None:
-        """From now on, for what waits as well."""
+        """From now on, for what waits as well, and for the sub-agents that work for it."""
         if mode not in MODES:
             raise Problem(f"There is no mode {mode!r}.", "", f"The modes are: {', '.join(MODES)}.")
         row = self._reader.session(session)
@@ -49,6 +50,9 @@ class Consents:
             raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
         if row.mode != mode:
             await self._journal.append(session, ModeSet(mode))
+        for child in self._reader.children(session):
+            if child.status in GOES_ON:
+                await self.set_mode(child.id, mode)
 
     async def _decide(
         self, opened: OpenConsent, like: bool, rules: Sequence[Rule], word: Callable[[str], RunEvent]

@@ -324,7 +324,7 @@ def conversation(entries: Iterable[Entry]) -> Conversation:
 
 
 def start_of(talk: Conversation) -> RunStarted:
-    """How the last run of a session was started."""
+    """How the last run of a session was started. What it alone was allowed is not allowed to the next."""
     if talk.start is None:
         raise Problem("This session has no run.", "", "Start one with a message.")
-    return talk.start
+    return replace(talk.start, allow=())

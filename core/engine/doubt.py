@@ -1,8 +1,9 @@
 """Calls that may have run when Journeyman ended, and what a person can say of them."""
 
+from collections.abc import Collection
 from typing import Literal
 
-from core.domain.events import Text
+from core.domain.events import RunEnded, RunEvent, RunResumed, Text, ToolReturned
 from core.domain.problems import Problem
 
 Settle = Literal["", "again", "skip", "end"]  # what to do with calls that may have run
@@ -20,3 +21,15 @@ class Doubt(Problem):
             f"Look, then choose: journeyman resume {session} --again, --skip or --end.",
         )
         self.calls = calls
+
+
+def settled(status: str, settle: Settle, own: Collection[str], doubted: Collection[str]) -> list[RunEvent]:
+    """What a person's word makes of a run that rests; `own` are its own calls that may have run."""
+    events: list[RunEvent] = []
+    if status in {"interrupted", "paused"} or doubted:
+        events.append(RunResumed(settle if doubted else ""))
+    if settle == "skip":
+        events += [ToolReturned(call, SKIPPED, failed=True) for call in own]
+    if settle == "end":
+        events.append(RunEnded("stopped", "ended by you"))
+    return events

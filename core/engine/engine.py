@@ -26,6 +26,7 @@ from core.engine.runs import Runs
 from core.engine.shelf import Shelf
 from core.engine.slash import Slash, commands, expanded
 from core.engine.trust import FolderTrust, look, refuse_unfit, trust
+from core.engine.walls import WallsFound, look_at_walls
 from core.models.trial import Trial
 from core.settings.file import SettingsFile
 from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact, names
@@ -103,6 +104,10 @@ class Engine:
                 import_module(name)
 
         await asyncio.to_thread(make)
+
+    async def walls(self) -> WallsFound:
+        """How well commands are confined here; proven when it is first asked."""
+        return await look_at_walls(self._opened.path.parent)
 
     async def start(self, task: str, folder: Path, began: RunStarted) -> str:
         """Open a session and begin its first run as `began` says; the session's id."""
@@ -214,6 +219,10 @@ class Engine:
 
     async def resume(self, session: str, settle: Settle = "") -> None:
         await self._runs.resume(session, settle)
+
+    async def looked(self, session: str) -> None:
+        """Until what waits in a run that was taken up is only what a person has to decide."""
+        await self._runs.looked(session)
 
     async def doubted(self, session: str) -> dict[str, str]:
         """Calls that may have run: id → what they act on."""

@@ -14,6 +14,7 @@ from core.domain.events import Entry, FilesRewound, PersonSpoke, RunEvent, RunSt
 from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.domain.sessions import SessionRow
+from core.engine.family import with_children
 from core.engine.fork import Why, fork_facts
 from core.engine.rewind import (
     Kept,
@@ -125,15 +126,18 @@ class History:
         return replace(start, mode=mode)
 
     async def plan(self, session: str, to: int, force: Iterable[str] = (), *, only: str = "") -> Plan:
-        """What putting the files back to how they were after the entry would do; `only` one of them, if named."""
-        row, entries = self._row(session), await self._entries(session, self._row(session).seq)
+        """What putting the files back to how they were after the entry would do; `only` one of them, if named.
+
+        What sub-agents changed since goes back too.
+        """
+        row, entries = self._row(session), await self._family(session)
         kept = self._kept(past.then for past in pasts(entries, to))
         made = await asyncio.to_thread(plan, Path(row.folder), entries, to, kept, force)
         return replace(made, files=tuple(file for file in made.files if file.path == only)) if only else made
 
     async def plan_undo(self, session: str, force: Iterable[str] = ()) -> Plan:
         """What taking back the last rewind would do."""
-        row, entries = self._row(session), await self._entries(session, self._row(session).seq)
+        row, entries = self._row(session), await self._family(session)
         rewind = last_rewind(entries)
         files = rewind.event.files if rewind and isinstance(rewind.event, FilesRewound) else ()
         kept = self._kept(file.before for file in files)
@@ -208,6 +212,9 @@ class History:
     async def _entries(self, session: str, last: int) -> list[Entry]:
         found = [entry async for entry in self._journal.read(session)]
         return [entry for entry in found if entry.seq <= last]
+
+    async def _family(self, session: str) -> list[Entry]:
+        return await with_children(await self._entries(session, self._row(session).seq), self._journal.read)
 
     def _row(self, session: str) -> SessionRow:
         row = self._reader.session(session)

@@ -1,16 +1,19 @@
 """Judge a call with what is so now: the rules, the mode of the session, what the run has read and changed."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from core.domain.consent import Asks, Level, Verdict
 from core.domain.events import RunStarted
 from core.domain.ids import run_id
+from core.domain.problems import Problem
 from core.engine.consent import Facts, act_of, judge
 from core.engine.grants import read_grants
 from core.engine.work import Work
 from core.store.rule_book import RuleBook
+from core.tools.seen import digest
 from core.tools.tool import Tool
+from core.workspace.broker import Broker
 
 
 async def judged(book: RuleBook, run: Work, tool: Tool, call: str, parameters: Any) -> Verdict:
@@ -43,4 +46,13 @@ def _facts(run: Work, start: RunStarted, level: Level, runs: bool) -> Facts:
         hosts=run.place.out.hosts,
         granted=read_grants(start.allow, name).tools,
         real=cache(run.place.broker.real),
+        holds=partial(_holds, run.place.broker),
     )
+
+
+def _holds(broker: Broker, name: str) -> str:
+    """What cannot be read cannot have been shown either."""
+    try:
+        return digest(broker.read(name)) if broker.look(name) else ""
+    except Problem:
+        return ""

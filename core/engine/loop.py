@@ -131,6 +131,7 @@ async def stream(run: Work, model: Model) -> None:
             await run.record(ReplyCut(Text("".join(text)), why))
         raise
     else:
+        run.keep()
         number = run.talk.total_rounds + 1
         named = tuple(Call(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(calls, 1))
         said, thought, usage = Text("".join(text)), Text("".join(reasoning)), last.usage or Usage()

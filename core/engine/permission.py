@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from core.domain.consent import Allowed, Asks, ConsentRequest, Denied, Verdict, stale
+from core.domain.consent import Allowed, Asks, Denied, Verdict, stale
 from core.domain.events import (
     Call,
     CallAllowed,
@@ -90,6 +90,7 @@ async def _word(judged: _Judged, verdict: Verdict | None) -> ConsentGiven:
             heard.clear()
             await _speak(judged, await judged.now())
             if judged.name not in run.talk.rights.given:
+                run.looked.add(judged.name)
                 await heard.wait()
     finally:
         forget()
@@ -125,18 +126,14 @@ async def _after(judged: _Judged, given: ConsentGiven) -> Permitted | CallRefuse
     match verdict:
         case Denied(reason=reason, rule=rule):
             return judged.refused(reason, rule)
-        case Asks(request=request, arguments=arguments):
-            if _stale(judged.run.talk.rights.requests[judged.name], request, arguments):
+        case Asks(request=request):
+            if stale(judged.run.talk.rights.requests[judged.name], request):
                 return judged.refused(CHANGED)
-            return Permitted(word=Word(protected=True, unconfined=True))
+            return Permitted(word=Word(opens=request.opens, unconfined=True))
         case Allowed(argv=argv):
             return Permitted(word=Word(argv=argv))
         case None:
             return Permitted()
-
-
-def _stale(asked: ConsentRequest, now: ConsentRequest, arguments: str) -> bool:
-    return stale(asked, now.tool, arguments, now.cwd, now.level, now.taint)
 
 
 def _no(given: ConsentGiven) -> str:

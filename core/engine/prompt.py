@@ -15,6 +15,7 @@ from core.domain.problems import Problem
 from core.domain.provenance import Source, instruction, marked, new_boundary
 from core.engine.profiles import Profile, profile, told
 from core.tools.catalogue import names
+from core.tools.recall import RECALL
 from core.workspace.broker import Broker
 
 GUIDES = ("AGENTS.md", "CLAUDE.md")
@@ -46,6 +47,7 @@ def _brief(began: RunStarted, folder: Path, home: Path) -> RunStarted:
     tools = tuple(name for name in names() if agent.tools is None or name in agent.tools)
     if began.role:  # of a sub-agent, whose tools are those it was given
         tools = tuple(name for name in tools if name in began.tools)
+    tools = tools or (RECALL,)  # for none at all would mean every one
     text = system_text(agent, folder, today(), found, boundary)
     if began.role:
         text += "\n\n" + _template("helper", name=began.role)

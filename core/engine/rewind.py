@@ -1,6 +1,6 @@
 """Put files that the agent changed back to how they were after an entry: what that would do, and doing it."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -75,11 +75,11 @@ def commands(entries: Iterable[Entry], to: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ran))
 
 
-def last_rewind(entries: Iterable[Entry]) -> Entry | None:
-    """The newest rewind that was not taken back."""
+def last_rewind(entries: Sequence[Entry]) -> Entry | None:
+    """The newest rewind that was not taken back. Those of sub-agents are undone in their own sessions."""
     made: dict[int, Entry] = {}
     for entry in entries:
-        if isinstance(entry.event, FilesRewound):
+        if isinstance(entry.event, FilesRewound) and entry.session == entries[0].session:
             if entry.event.undoes and entry.event.files:
                 made.pop(entry.event.undoes, None)
             elif entry.event.files:

@@ -16,21 +16,19 @@ from core.domain.events import (
     RunEvent,
     RunInterrupted,
     RunPaused,
-    RunResumed,
     RunStarted,
     SessionOpened,
     Text,
-    ToolReturned,
 )
 from core.domain.ids import session_id
 from core.domain.problems import Problem, Trouble
 from core.domain.sessions import SessionRow
 from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
 from core.engine.answers import Answers
-from core.engine.choosing import talk_of
+from core.engine.choosing import doubted_of, talk_of
 from core.engine.conversation import Conversation, start_of
 from core.engine.delegate import WITH_PARENT, Children
-from core.engine.doubt import GOES_ON, SKIPPED, Doubt, Settle
+from core.engine.doubt import GOES_ON, Doubt, Settle, settled
 from core.engine.drafts import Drafts
 from core.engine.grants import read_grants
 from core.engine.judging import judged
@@ -47,6 +45,7 @@ from core.store.told import Told
 from core.tools.place import Place
 
 STOPPED = "stopped by you"
+LOOK_S = 0.02
 LastWord = RunEnded | RunPaused | RunInterrupted
 
 
@@ -113,8 +112,7 @@ class Runs:
 
     async def open(self, opened: SessionOpened, task: str, began: RunStarted) -> str:
         """Open a session together with its first run: a crash leaves both or none. The session's id."""
-        name = session_id()
-        await self._open(name, opened, task, began)
+        await self._open(name := session_id(), opened, task, began)
         return name
 
     async def _open(self, name: str, opened: SessionOpened, task: str, began: RunStarted) -> None:
@@ -143,7 +141,7 @@ class Runs:
         return self._models.model(choose(self._tiers(), began.model, ()).model, self._whole(began.script))
 
     async def say(self, session: str, text: str, *, now: bool = False, attached: Sequence[Attachment] = ()) -> None:
-        """A message: heard after this round where a run is going, else the start of the next run.
+        """A message: heard after this round where a run is going. One that rests goes on with it, or the next begins.
 
         With `now` the reply in progress is cut for it.
         """
@@ -157,6 +155,12 @@ class Runs:
                 # The run ended meanwhile, without having heard it. One that was paused hears it when it goes on.
                 if not self.going(session) and self._row(session).status not in GOES_ON:
                     await self._begin(session, start_of(await self.talk(session)))
+            elif self._row(session).status in GOES_ON:
+                # They wait where a person has to say more first, or where another session waits for this one.
+                if self.children.root(session) != session or await self.doubted(session):
+                    await self._journal.append(session, words)
+                else:
+                    await self._take_up(session, "", words)
             else:
                 await self._begin(session, words, start_of(await self.talk(session)))
 
@@ -174,8 +178,7 @@ class Runs:
     async def pause(self, session: str) -> None:
         """After this round."""
         async with self.turn(session):
-            live = self._live.get(session)
-            if live is None:
+            if (live := self._live.get(session)) is None:
                 raise Problem("This run is not going.", f"It is {self._row(session).status}.", "")
             live.work.pausing = True
 
@@ -203,8 +206,7 @@ class Runs:
                     await live.work.place.close()
                     await self._journal.append(session, RunEnded("stopped", why))
                 return
-            row = self._row(session)
-            if row.status not in GOES_ON:
+            if (row := self._row(session)).status not in GOES_ON:
                 raise Problem("This run is not going.", f"It is {row.status}.", "")
             await self._journal.append(session, RunEnded("stopped", why))
         await self._stop_children(session)
@@ -218,45 +220,43 @@ class Runs:
     async def resume(self, session: str, settle: Settle = "") -> None:
         """Let an interrupted run go on. Calls that may have run need the person's word."""
         async with self.turn(session):
-            if (row := self._row(session)).status == "paused":  # its last word is written, so it is gone in a moment
-                await self.wait(session)
-            self._refuse_going(row)
-            self._refuse_closing()
-            if row.status not in GOES_ON:
-                raise Problem("There is nothing to resume.", f"It is {row.status}.", "Start another with a message.")
-            talk = await self.talk(session)
-            own, doubted = talk.doubted(), await self.doubted(session)
-            if settle != "end":
-                self.check(start_of(talk))
-            if doubted and not settle:
-                raise Doubt(session, tuple(doubted.values()))
-            events: list[RunEvent] = []
-            if row.status in {"interrupted", "paused"} or doubted:
-                events.append(RunResumed(settle if doubted else ""))
-            if settle == "skip":
-                events += [ToolReturned(call, SKIPPED, failed=True) for call in own]
-            if settle == "end":
-                events.append(RunEnded("stopped", "ended by you"))
-            if settle != "end":
-                await self._go(session, row.folder, *events)
-                self._live[session].work.settle = settle
-            else:
-                await self._journal.append(session, *events)
-                await self._stop_children(session)
+            await self._take_up(session, settle)
+
+    async def _take_up(self, session: str, settle: Settle, *said: RunEvent) -> None:
+        if (row := self._row(session)).status == "paused":  # its last word is written, so it is gone in a moment
+            await self.wait(session)
+        self._refuse_going(row)
+        self._refuse_closing()
+        if row.status not in GOES_ON:
+            raise Problem("There is nothing to resume.", f"It is {row.status}.", "Start another with a message.")
+        talk, doubted = await self.talk(session), await self.doubted(session)
+        if settle != "end":
+            self.check(start_of(talk))
+        if doubted and not settle:
+            raise Doubt(session, tuple(doubted.values()))
+        events = [*said, *settled(row.status, settle, talk.doubted(), doubted)]
+        if settle != "end":
+            await self._go(session, row.folder, *events)
+            self._live[session].work.settle = settle
+        else:
+            await self._journal.append(session, *events)
+            await self._stop_children(session)
 
     async def doubted(self, session: str) -> dict[str, str]:
         """The calls that started and did not return, those of sub-agents too: id → what a person sees of them."""
-        talk = await talk_of(self._journal, session)
-        found = talk.doubted()
-        for child in filter(None, map(talk.children.get, talk.pending)):
-            if self._reader.session(child):
-                found |= {f"{child} {call}": what for call, what in (await self.doubted(child)).items()}
-        return found
+        return await doubted_of(self._journal, self._reader, session)
 
     async def wait(self, session: str) -> None:
         """Until the run has ended, or nothing of it is going."""
         if live := self._live.get(session):
             await asyncio.wait({live.task})
+
+    async def looked(self, session: str) -> None:
+        """Until a run that was taken up has judged what waits by the mode and the rules of now."""
+        while (live := self._live.get(session)) and not live.task.done():
+            if all(each.request.id in live.work.looked for each in self._reader.consents() if each.session == session):
+                return
+            await asyncio.wait({live.task}, timeout=LOOK_S)
 
     def when_gone(self, session: str, call: Callable[[], None]) -> None:
         """Call once nothing of the session is going; at once when that is so."""

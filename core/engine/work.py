@@ -87,6 +87,7 @@ class Work:
         trusted: the person trusts the folder.
         claimed: questions and requests that somebody is about to answer, shared by all runs.
         brief: what the model is told of itself, and the tools it has; made anew for each start.
+        looked: requests that neither mode nor rules decide, so that a person has to.
         seats, delegate: how many sub-agents work at once, and how a call becomes one.
         settle: what a person said of calls that may have run; sub-agents that are taken up again are told.
         models, tiers: further models by name, and which of them does what.
@@ -123,6 +124,7 @@ class Work:
     compact_at: Callable[[], int] = lambda: 0
     wants_room: bool = False
     futile: int = 0
+    looked: set[str] = field(default_factory=set)
     takes_calls: Callable[[str], bool | None] = lambda _: None
     seats: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     settle: Settle = ""
@@ -181,6 +183,12 @@ class Work:
         """End the reply that is being read."""
         if self.reading:
             self.reading.reschedule(asyncio.get_running_loop().time())
+
+    def keep(self) -> None:
+        """The reply is whole: cut while it is written down, its calls would be heard of only after the next request."""
+        if self.reading:
+            self.reading.reschedule(None)
+            self.reading = None
 
     def turn_to_chosen(self) -> None:
         """Work with the model that the person chose meanwhile."""

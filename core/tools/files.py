@@ -14,9 +14,9 @@ def put(place: Place, name: str, body: bytes | None, mode: int = 0) -> tuple[int
     """Give a file these contents, whole; None removes it. Its permission bits before and after, where it had some."""
     had = place.broker.mode(place.broker.real(name))
     if body is None:
-        place.broker.remove(name, protected=place.word.protected)
+        place.broker.remove(name, protected=bool(place.word.opens))
     else:
-        place.broker.write(name, body, protected=place.word.protected, mode=mode)
+        place.broker.write(name, body, protected=bool(place.word.opens), mode=mode)
     return had, 0 if body is None else mode or had
 
 

@@ -25,13 +25,13 @@ class Word:
 
     Attributes:
         argv: the command as words; then no shell reads it.
-        protected: a person let it write a protected file.
+        opens: protected places that a person let it change.
         secrets: a person let it read files that hold keys.
         unconfined: a person let this command run where there are no walls.
     """
 
     argv: tuple[str, ...] = ()
-    protected: bool = False
+    opens: tuple[str, ...] = ()
     secrets: bool = False
     unconfined: bool = False
 

@@ -10,11 +10,10 @@ from core.tools.commands import Background
 from core.tools.place import Place
 from core.tools.says import Says
 from core.tools.tool import Change, Result, Tool
-from core.workspace.guarded import PROTECTED
 from core.workspace.launch import Asked, Limits, Permit
 from core.workspace.process import Finished
 from core.workspace.sandbox import Sandbox
-from core.workspace.scan import Guarded, Missed
+from core.workspace.scan import Missed
 from core.workspace.thread import to_its_end
 
 USUAL_S, DAY_S = 120.0, 86_400.0
@@ -37,7 +36,7 @@ async def run(parameters: Run, place: Place) -> Result:
         place.commands.check_room()
     found = await to_its_end(place.scan.before)
     limits = Limits(time_s=_time(parameters))
-    permit = await _permit(place, found)
+    permit = await _permit(place)
     asked = Asked(parameters.command, place.folder, limits, permit, found.protected, found.hidden, place.word.argv)
     if parameters.background:
         return await _begin(sandbox, asked, place)
@@ -72,11 +71,10 @@ def _time(parameters: Run) -> float:
     return DAY_S if parameters.background and parameters.timeout_s == USUAL_S else parameters.timeout_s
 
 
-async def _permit(place: Place, found: Guarded) -> Permit:
+async def _permit(place: Place) -> Permit:
     """What a person allowed this run and this call."""
     word = place.word
-    protected = (*PROTECTED, *found.protected) if word.protected else ()
-    return replace(await place.out.permit(), secrets=word.secrets, protected=protected, unconfined=word.unconfined)
+    return replace(await place.out.permit(), secrets=word.secrets, protected=word.opens, unconfined=word.unconfined)
 
 
 def notes(done: Finished, missed: Missed, refused: tuple[str, ...] = ()) -> list[str]:

@@ -20,7 +20,7 @@ async def run(parameters: Write, place: Place) -> Result:
 
 def _write(parameters: Write, place: Place) -> Result:
     after = parameters.content.encode("utf-8", "replace")
-    done = place.broker.write(parameters.path, after, protected=place.word.protected)
+    done = place.broker.write(parameters.path, after, protected=bool(place.word.opens))
     what = "Wrote" if done.before is None else "Replaced"
     linked = " The file had another name too, which still holds the old text." if done.names > 1 else ""
     changes = () if done.before == after else (Change(parameters.path, done.before, after, (done.mode, done.mode)),)

@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 
 from core.domain.problems import Problem
+from core.domain.sensitive import is_protected
 from core.workspace import beneath
-from core.workspace.guarded import is_protected, touches_secret
 from core.workspace.paths import outside, relative, shown
 
 READ_LIMIT = 8 << 20
@@ -130,11 +130,6 @@ class Broker:
     def is_protected(self, name: str) -> bool:
         """Whether a write to this name needs a person's word, also by way of a link or another spelling."""
         return is_protected(self.real(name))
-
-    def touches_secret(self, name: str, own: Path | None = None) -> bool:
-        """Whether this may hold a key, by its name or by what it leads to."""
-        real = self.real(name)
-        return touches_secret(name, own) or touches_secret(real) or touches_secret(self._real / real, own)
 
     def real(self, name: str) -> str:
         """The name with its links resolved; what is not there yet keeps its own spelling."""

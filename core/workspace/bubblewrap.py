@@ -7,13 +7,13 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from core.domain.consent import Level
 from core.domain.problems import Problem
+from core.domain.sensitive import WALLED_IN_GIT, WALLED_NAMES, is_hidden
 from core.workspace import seccomp, toolchains
-from core.workspace.guarded import PROTECTED, PROTECTED_IN_GIT, is_hidden
 from core.workspace.launch import Asked, Launch, clean_environment, limited
 from core.workspace.plain import GUARD
 
@@ -132,7 +132,7 @@ class Bubblewrap:
         if pair := toolchains.git_folder_of(folder):
             yield from _git_walls(pair[1])
         allowed = set(asked.permit.protected)
-        found = [name for name in (*PROTECTED, *asked.protected) if os.path.lexists(folder / name)]
+        found = [name for name in (*WALLED_NAMES, *asked.protected) if os.path.lexists(folder / name)]
         for name in list(dict.fromkeys(found))[:MANY]:
             place = folder / name
             if place.is_symlink():
@@ -140,9 +140,10 @@ class Bubblewrap:
                     what, do = f"{name} is a link.", "Open the folder it leads to instead."
                     raise Problem(what, "A command could not be kept from turning it round.", do)
                 continue
-            if name in allowed:
-                continue
-            yield from _git_walls(place) if Path(name).name == ".git" and place.is_dir() else _read_only([place])
+            if Path(name).name == ".git" and place.is_dir():
+                yield from _git_walls(place, {folder / each for each in allowed})
+            elif not any(each == name or each.startswith(f"{name}/") for each in allowed):
+                yield from _read_only([place])
         if not asked.permit.secrets:
             found = [name for name in (".env", ".npmrc", ".netrc", *asked.hidden) if is_hidden(name)]
             for name in list(dict.fromkeys(found))[:MANY]:
@@ -157,10 +158,14 @@ def proxies(port: int) -> dict[str, str]:
     return here | dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY"), way)
 
 
-def _git_walls(place: Path) -> Iterator[str]:
+def _git_walls(place: Path, allowed: Collection[Path] = ()) -> Iterator[str]:
     """A git folder that can be worked in. It is a mount itself, or else it could be moved away and made anew."""
     yield from ("--bind", str(place), str(place))
-    yield from _read_only(place / name for name in PROTECTED_IN_GIT)
+    for git in (place, *sorted(head.parent for head in place.glob("modules/*/HEAD"))[:MANY]):
+        kept = [git.joinpath(*inner) for inner in WALLED_IN_GIT]
+        if not kept[0].exists() and kept[0] not in allowed and (git / "HEAD").exists():
+            yield from ("--tmpfs", str(kept[0]), "--remount-ro", str(kept[0]))  # nor can it be made anew
+        yield from _read_only(each for each in kept if each not in allowed)
 
 
 def _read_only(places: "Sequence[Path] | Iterator[Path] | map[Path]") -> Iterator[str]:

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.domain.problems import Problem
+from core.domain.sensitive import is_git, is_hidden, is_protected, is_walled
 from core.workspace.broker import Broker
-from core.workspace.guarded import is_hidden, is_protected, plain
 
 ENOUGH = 2_000  # entries looked at in this process; beyond that, find looks at the rest on every core
 FINDS = max(2, min(4, os.cpu_count() or 1))
@@ -129,7 +129,7 @@ class Scan:
         with self._reach() as broker:
             self._take(broker, fresh)
         paths = self._noted.values()
-        top = [path for path in paths if "/" in path and is_protected(path) and not _inside_git(path)]
+        top = [path for path in paths if "/" in path and is_walled(path) and not _inside_git(path)]
         return Guarded(tuple(sorted({*git, *top})), tuple(sorted(path for path in paths if is_hidden(path))))
 
     def after(self) -> tuple[tuple[Altered, ...], Missed]:
@@ -223,7 +223,7 @@ def look(folder: Path) -> tuple[Look, tuple[str, ...]]:
         for entry in entries:
             path = f"{here}/{entry.name}"
             if entry.is_dir(follow_symlinks=False):
-                git += [path[2:]] if plain(entry.name) == ".git" else []
+                git += [path[2:]] if is_git(entry.name) else []
                 waiting += [] if _skipped(path) else [path]
                 continue
             if entry.name == ".git":
@@ -322,4 +322,6 @@ def _left_out(path: str) -> bool:
 def _noteworthy(line: bytes) -> bool:
     """Cheap first look for names with a point in front, or that only a longer look can tell."""
     name = line.rpartition(b"/")[2]
-    return name.startswith((b".", b"_", b"id_")) or b"/." in line.split(b" ", 4)[4][1:] or not name.isascii()
+    if name.startswith((b".", b"_", b"id_")) or name.endswith((b".env", b"credentials.toml")) or not name.isascii():
+        return True
+    return b"/." in line.split(b" ", 4)[4][1:]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from core.domain.consent import Level
 from core.domain.problems import Problem
+from core.domain.sensitive import WALLED_IN_GIT, WALLED_NAMES
 from core.workspace import toolchains
-from core.workspace.guarded import PROTECTED, PROTECTED_IN_GIT
 from core.workspace.launch import Asked, Launch, clean_environment, limited
 from core.workspace.plain import GUARD
 
@@ -84,10 +84,9 @@ class Seatbelt:
 def _protected(folder: Path, asked: Asked) -> list[str]:
     allowed = set(asked.permit.protected)
     found = []
-    for name in dict.fromkeys([*PROTECTED, *asked.protected]):
-        if name in allowed:
-            continue
-        inner = [f"{name}/{part}" for part in PROTECTED_IN_GIT] if Path(name).name == ".git" else [name]
+    for name in dict.fromkeys([*WALLED_NAMES, *asked.protected]):
+        inner = [f"{name}/{'/'.join(part)}" for part in WALLED_IN_GIT] if Path(name).name == ".git" else [name]
+        inner = [part for part in inner if not any(each == part or each.startswith(f"{part}/") for each in allowed)]
         found += [f"(subpath {_quoted(str(folder / part))})" for part in inner]
         if Path(name).name == ".git":
             found.append(f"(literal {_quoted(str(folder / name))})")  # or it could be moved away and made anew

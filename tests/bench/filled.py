@@ -1,14 +1,21 @@
-"""Our own cost of a round with the context full, and with it compacted again and again, against an empty one."""
+"""Our own cost of a round with the context full, and with it compacted again and again, against an empty one.
+
+The long run also proves that its ledger adds up in every round and that nothing which was dropped is lost.
+"""
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from app.assemble import assemble
-from core.domain.events import ContextCompacted, RequestSent, RunStarted, Text
+from core.domain.events import ContextCompacted, RequestSent, RunStarted, Text, ToolReturned
+from core.domain.ids import call_id
+from core.engine.conversation import Conversation
+from core.engine.engine import Engine
+from core.engine.weights import weight
 from core.store.told import Told
 from tests.bench.bench import Figure, scratch
 from tests.bench.loop import Took, now, since
@@ -19,6 +26,7 @@ TURNS = 5
 MOST = 1.2
 LONG = 5_000
 SMALL = 32_000
+BACK = range(500, LONG, 500)  # rounds that read back what the half of them dropped
 
 
 def filled() -> Iterator[Figure]:
@@ -52,17 +60,47 @@ def work(lines: int, rounds: int) -> tuple[Took, float]:
 
 
 def _long() -> Figure:
-    calls = [{"name": "read", "arguments": {"path": "notes.txt", "start": n, "end": n + 9}} for n in range(LONG)]
+    """Every so often the run itself reads back what was dropped long before."""
+    calls = [{"name": "read", "arguments": {"path": "notes.txt", "start": n, "end": n + 9}} for n in range(1, LONG + 1)]
+    for n in BACK:
+        calls[n - 1] = {"name": "recall_dropped", "arguments": {"id": call_id(n // 2, 1)}}
     with scratch() as folder:
-        run = asyncio.run(_run(folder, calls, SMALL))
+        run = asyncio.run(_run(folder, calls, SMALL, _proven))
     rounds = LONG - FIRST
     values = {
         "ms/round": run.took.wall / rounds * 1000,
         "cpu": run.took.cpu / rounds * 1000,
         "compactions": run.compactions,
         "most of the window %": run.most * 100,
+        "ledgers": run.ledgers,
+        "read back": run.read_back,
     }
-    return Figure(f"{LONG:,} rounds in {SMALL // 1000}k", values, "it ends, never over", run.most <= 1)
+    good = run.most <= 1 and run.ledgers == LONG + 1 and run.read_back > LONG - 200
+    goal = "it ends, never over, adds up each round, all dropped can be read back"
+    return Figure(f"{LONG:,} rounds in {SMALL // 1000}k", values, goal, good)
+
+
+async def _proven(engine: Engine, session: str, run: "_Run") -> None:
+    """After the measuring: each request was what its messages weigh, and each result that was dropped is there."""
+    talk, read = Conversation(), 0
+    results: dict[int, tuple[str, Text]] = {}
+    async for entry in engine.entries(session):
+        talk.hear(entry)
+        event = entry.event
+        if isinstance(event, ToolReturned):
+            results[entry.seq] = (event.call_id, event.output)
+        if isinstance(event, RequestSent) and not event.role:
+            said = {kind: tokens for kind, tokens in event.tokens.items() if kind not in {"system", "tools"}}
+            assert sum(said.values()) == sum(map(weight, talk.messages)), f"round {event.round} does not add up"
+            run.ledgers += 1
+    for call, seq in talk.dropped.items():
+        name, output = results[seq]
+        assert name == call and "of the notes." in engine.whole(output), f"{call} cannot be read back"
+        read += 1
+    for n in BACK:
+        given = next(engine.whole(output) for name, output in results.values() if name == call_id(n, 1))
+        assert f"Line {n // 2 + 1} of the notes." in given, f"round {n} was not given what it asked for"
+    run.read_back = read
 
 
 class _Run:
@@ -70,7 +108,7 @@ class _Run:
 
     def __init__(self, window: int) -> None:
         self.window = window
-        self.compactions = 0
+        self.compactions = self.ledgers = self.read_back = 0
         self.share = self.most = 0.0
         self.began = self.took = now()
 
@@ -84,7 +122,7 @@ class _Run:
                 self.began = now()
 
 
-async def _run(folder: Path, calls: list[Any], window: int) -> _Run:
+async def _run(folder: Path, calls: list[Any], window: int, then: Callable[..., Awaitable[None]] | None = None) -> _Run:
     (folder / "notes.txt").write_text("".join(f"Line {n} of the notes.\n" for n in range(LONG + 900)))
     home = folder / "home"
     home.mkdir()
@@ -101,6 +139,8 @@ async def _run(folder: Path, calls: list[Any], window: int) -> _Run:
         run.took = since(run.began)
         row = engine.session(session)
         assert (row.status, row.rounds) == ("done", len(calls) + 1), row
+        if then:
+            await then(engine, session, run)
         return run
     finally:
         await services.close()

@@ -117,6 +117,9 @@ def test_a_question_shows_everywhere_and_is_answered_in_its_card(qapp: QApplicat
         assert card.isEnabled()
         click(card)
         await until(lambda: person.shell.windowTitle() == "Journeyman", "nothing waits")
+        walls = find(window, QLabel, "status.walls")
+        await until(walls.isVisible, "how well commands are confined")
+        assert "confined" in walls.accessibleName() and walls.toolTip()
         await until(lambda: window.view.page.model.words(window.view.page.model.rowCount() - 2), "the answer")
         assert person.card() is None or not card.isVisible()
         assert person.notice() == ""

@@ -5,7 +5,17 @@ from typing import Final, NamedTuple
 
 from PySide6.QtCore import QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QWheelEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLayout,
+    QLineEdit,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from core.domain.steps import Step
 from ui.figures import money
@@ -140,6 +150,8 @@ class EndCard(QFrame):
         """How high it is."""
         layout = self.layout()
         assert layout is not None
+        for part in (*layout.findChildren(QLayout), layout):
+            part.invalidate()  # what came or went while the card was hidden has told nobody
         return layout.totalSizeHint().height()
 
     def restyle(self, look: Look) -> None:

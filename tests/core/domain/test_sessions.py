@@ -40,6 +40,7 @@ def lines(entries: list[Entry]) -> Iterator[tuple[Entry, SessionRow, Outline]]:
 
 @given(journals())
 def test_every_prefix_has_a_line_whose_totals_add_up(entries: list[Entry]) -> None:
+    """L-B6: the usage of every round is counted."""
     tokens = moved = 0
     for entry, row, outline in lines(entries):
         tokens += used(entry.event)

@@ -45,6 +45,7 @@ SCRIPTS = (
     played(ACT, ACT, {"text": "done"}),
     played(ACT, ASK, ACT, {"text": "{{answer}}"}),
     played({"calls": [*ACT["calls"], *ASK["calls"], *ACT["calls"]]}, {"text": "done"}),
+    played(ASK, {"text": "{{answer}}"}),
     played({"fault": "cut", "text": "half", "after_chars": 2}, ASK, {"text": "done"}),
     played(*[{**ACT, "text": LONG}] * 3, ASK, {"text": "done"}, roles={"summary": [{"text": LONG}]}),
     played(*[{**ACT, "text": LONG}] * 4, {"text": LONG}, roles={"summary": [{"fault": "cut", "text": "x"}]}),
@@ -159,8 +160,10 @@ class Life:
             "a copy differs"
         )
 
-    def say(self, times: int) -> None:
-        self.do(_all([self.scene.engine.say(self.session, f"word {n}") for n in range(times)]))
+    def say(self, times: int, now: bool) -> None:
+        """Words for the next round, or at once."""
+        said = self.do(_all([self.scene.engine.say(self.session, f"word {n}", now=now) for n in range(times)]))
+        assert not [each for each in said if each and not isinstance(each, Problem)], said
 
     def _effects(self) -> Counter[str]:
         file = self.place / "work" / "effects"
@@ -272,10 +275,10 @@ def live(script: str, wanted: Wishes) -> None:
                 possible.append(life.stop)
             if life.going:
                 possible.append(life.pause)
-            if life.status == "paused":
+            if life.status == "paused" and not life.going:  # its place closes after the fact
                 possible += [partial(life.resume, settle), life.stop]
             if life.going or life.status in {"done", "stopped", "failed"}:
-                possible.append(partial(life.say, 1 + facts % 3))
+                possible.append(partial(life.say, 1 + facts % 3, flag))
             possible += [life.compact] * 2 + [life.fork]
             possible[number % len(possible)]()
             life.the_journal_is_whole()

@@ -138,6 +138,7 @@ def test_old_large_results_become_heads_first() -> None:
 
 
 def test_a_second_summary_takes_the_place_of_the_first() -> None:
+    """L-B3: one summary, in its place."""
     told = a_long_run(40, "short")
     first = told.compact(500, "First.")
     assert first and first.dropped > 60
@@ -193,6 +194,7 @@ def test_real_counts_correct_the_estimates(counted: int) -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_whatever_was_said_what_matters_stays(data: st.DataObject) -> None:
+    """L-B4: what a compaction names is what goes, and nothing else."""
     a_talk(data)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.domain.command_line import Understood, read_line
-from core.domain.consent import MODES, Allowed, Asks, Denied, Mode, alike, canonical, scopes, stale
+from core.domain.consent import MODES, Allowed, Asks, Denied, Mode, alike, canonical, fingerprint, scopes, stale
 from core.domain.events import ConsentAsked
 from core.domain.problems import Problem
 from core.domain.rules import Rule, check, proposals
@@ -174,9 +174,10 @@ def test_a_yes_is_bound_to_what_was_shown() -> None:
     asked = found.request
     same: dict[str, Any] = {"tool": asked.tool, "arguments": found.arguments, "cwd": asked.cwd, "level": asked.level,
                             "taint": asked.taint}  # fmt: skip
-    assert not stale(asked, **same)
-    for name, other in (("tool", "edit"), ("arguments", "{}"), ("cwd", "/"), ("level", "none"), ("taint", ("web",))):
-        assert stale(asked, **{**same, name: other})
+    assert not stale(asked, dataclasses.replace(asked, fingerprint=fingerprint(**same)))
+    for name, other in (("tool", "edit"), ("arguments", "{}"), ("cwd", "/"), ("level", "none"), ("taint", ("web",)),
+                        ("found", ("what it holds now",))):  # fmt: skip
+        assert stale(asked, dataclasses.replace(asked, fingerprint=fingerprint(**{**same, name: other})))
     assert canonical({"b": 1, "a": "ü"}) == canonical({"a": "ü", "b": 1}) == '{"a":"\\u00fc","b":1}'
     assert ConsentAsked(asked).request.id == "s-r1c1-may"
 

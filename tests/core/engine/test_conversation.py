@@ -61,7 +61,7 @@ def test_any_prefix_folds_and_going_on_is_the_same(events: list[RunEvent], cut: 
 @settings(max_examples=200)
 @given(st.data())
 def test_every_call_has_its_one_result_before_the_next_request(data: st.DataObject) -> None:
-    """Of any life a run can have, with crashes and ends at any place."""
+    """Of any life a run can have, with crashes and ends at any place. (B8, L-B5)"""
     talk = Conversation()
     seq = 0
 

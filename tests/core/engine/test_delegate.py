@@ -241,3 +241,35 @@ def test_a_session_with_a_sub_agent_is_replayed_and_forked(tmp_path: Path) -> No
             assert isinstance(first, SessionOpened) and first.parent == "" and Delegated not in map(type, [first])
 
     bounded(test())
+
+
+def test_a_child_has_no_tool_its_parent_lacks(tmp_path: Path) -> None:
+    """Also where what it was given and what its profile has are nothing in common: none is not all."""
+
+    async def test() -> None:
+        (tmp_path / "agents").mkdir()
+        (tmp_path / "agents/looker.toml").write_text('tools = ["find"]\n')
+        roles = {"agent:looker": [calling("write", path="a.txt", content="x"), {"text": "done"}]}
+        async with opened(tmp_path) as scene:
+            session = await scene.run(gives(agent="looker", tools=["read"], roles=roles))
+            (child,) = scene.engine.children(session)
+            (refused,) = [e for e in await scene.events(child.id) if isinstance(e, CallRefused)]
+            assert "no tool 'write'" in refused.reason.head and not (scene.folder / "a.txt").exists()
+
+    bounded(test())
+
+
+def test_another_mode_holds_for_those_who_work_for_it(tmp_path: Path) -> None:
+    """A person who takes trust back takes it back from sub-agents too."""
+
+    async def test() -> None:
+        slow = {**calling("write", path="a.txt", content="x"), "delay_s": 0.5}
+        async with opened(tmp_path) as scene:
+            session = await scene.start(gives(roles={"agent:helper": [slow, {"text": "done"}]}))
+            await scene.when(lambda: scene.engine.children(session))
+            await scene.engine.set_mode(session, "plan")
+            await scene.engine.wait(session)
+            (child,) = scene.engine.children(session)
+            assert child.mode == "plan" and not (scene.folder / "a.txt").exists()
+
+    bounded(test())

@@ -7,15 +7,18 @@ from typing import Any
 
 from core.domain.events import (
     CallStarted,
+    Entry,
     LimitMet,
     LimitRaised,
     Nudged,
+    PersonSpoke,
     QuestionAsked,
     Replied,
     ReplyCut,
     RequestSent,
     Retried,
     RunEnded,
+    RunEvent,
     RunPaused,
     RunResumed,
     RunStarted,
@@ -99,6 +102,8 @@ def test_a_pause_holds_between_rounds_and_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_request_that_fails_for_long_pauses_where_somebody_is_there(tmp_path: Path) -> None:
+    """B4, L-B12: a fault of the model is a fact, and loses nothing."""
+
     async def main() -> None:
         async with opened(tmp_path) as scene:
             too_long = {"fault": "rate_limited", "retry_after_s": 3600}
@@ -114,6 +119,8 @@ def test_a_request_that_fails_for_long_pauses_where_somebody_is_there(tmp_path: 
 
 
 def test_the_same_call_again_is_nudged_then_asked_about(tmp_path: Path) -> None:
+    """B10, L-B11: a call that repeats is not let go on for ever."""
+
     async def main() -> None:
         async with opened(tmp_path) as scene:
             session = await scene.start(played(READ, then="repeat_last"), max_rounds=0)
@@ -145,7 +152,35 @@ def test_words_sent_now_cut_the_reply_and_are_heard_next(tmp_path: Path) -> None
     asyncio.run(main())
 
 
+def test_words_sent_now_while_a_reply_is_written_down_leave_its_calls_their_results(tmp_path: Path) -> None:
+    """The reply is whole, so nothing is cut; its calls are done before the words are heard."""
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            (scene.folder / "a.txt").write_text("x")
+            append = scene.services.runs._journal.append
+            said: list[asyncio.Task[None]] = []
+
+            async def slowly(session: str, *events: RunEvent, **more: Any) -> Entry:
+                if isinstance(events[0], Replied) and not said:
+                    said.append(asyncio.create_task(scene.engine.say(session, "Wait.", now=True)))
+                    await scene.until(PersonSpoke, 2)
+                return await append(session, *events, **more)
+
+            scene.services.runs._journal.append = slowly  # type: ignore[method-assign]
+            session = await scene.start(played(READ, {"text": "done"}))
+            await scene.until(RunEnded)
+            await said[0]
+            kinds = await scene.kinds(session)
+            assert kinds.index("ToolReturned") < [i for i, kind in enumerate(kinds) if kind == "RequestSent"][1], kinds
+            assert scene.status(session) == "done" and not scene.bugs
+
+    asyncio.run(main())
+
+
 def test_reads_of_a_reply_go_together_and_writes_in_order(tmp_path: Path) -> None:
+    """B9: neighbours that only read do not wait for each other."""
+
     async def main() -> None:
         async with opened(tmp_path) as scene:
             for name in "abc":
@@ -172,5 +207,24 @@ def test_reads_of_a_reply_go_together_and_writes_in_order(tmp_path: Path) -> Non
             last = [event for event in await scene.events(session) if isinstance(event, ToolReturned)][-1]
             assert last.output.head == "new"
             assert not any(isinstance(event, ReplyCut) for event in await scene.events(session))
+
+    asyncio.run(main())
+
+
+def test_L_B10_half_written_arguments_reach_no_tool(tmp_path: Path) -> None:
+    """They are sent back with what is wrong, and are never taken for no arguments."""
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            half = {
+                "calls": [
+                    {"name": "write", "arguments": '{"path": "a.txt", "conte'},
+                    {"name": "find", "arguments": "{"},
+                ]
+            }
+            session = await scene.run(played(half, {"text": "done"}))
+            kinds = await scene.kinds(session)
+            assert kinds.count("CallRefused") == 2 and "CallStarted" not in kinds and scene.status(session) == "done"
+            assert not (scene.folder / "a.txt").exists()
 
     asyncio.run(main())

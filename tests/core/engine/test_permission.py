@@ -16,7 +16,9 @@ from core.domain.events import (
     Entry,
     ModeSet,
     QuestionAnswered,
+    QuestionAsked,
     RunEnded,
+    Tainted,
     ToolReturned,
 )
 from core.domain.problems import Problem
@@ -410,5 +412,44 @@ def test_questions_and_requests_are_not_mixed_up(tmp_path: Path) -> None:
             await scene.engine.answer(question.id, Answer(option="A"))
             await scene.engine.wait(session)
             assert len(await events_of(scene, session, QuestionAnswered)) == 1
+
+    bounded(main())
+
+
+def test_a_rule_that_is_revoked_while_a_run_goes_allows_nothing_more(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            pause = calling("ask_user", question="Go on?")
+            session = await scene.start(played(WRITE, pause, WRITE, DONE), mode="edits")
+            await scene.engine.allow((request := await asked(scene)).id, "folder", request.patterns)
+            question = (await scene.until(QuestionAsked)).event
+            assert isinstance(question, QuestionAsked)
+            (rule,) = scene.engine.rules().rules or ()
+            await scene.engine.revoke(rule.id)
+            await scene.engine.answer(question.question.id, Answer(text="go"))
+            await asked(scene, 2)
+            assert scene.status(session) == "waiting"
+
+    bounded(main())
+
+
+def test_nothing_sends_data_away_unasked_once_strangers_were_read(tmp_path: Path) -> None:
+    """A host that was allowed for good is asked about again; so is it in the sub-agent and in the next run."""
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            fetch = calling("fetch", url="https://example.org/")
+            session = await scene.start(played(fetch, DONE, fetch, DONE), mode="trust", allow=("fetch",))
+            run = scene.services.runs._live[session].work
+            await run.record(Tainted("r0c0", "web: https://evil.example"))
+            request = await asked(scene)
+            assert request.taint == ("web: https://evil.example",) and not request.patterns
+            await scene.engine.deny(request.id)
+            await scene.engine.wait(session)
+            await scene.engine.say(session, "Again.")
+            again = await asked(scene, 2)
+            assert again.taint == request.taint
+            await scene.engine.deny(again.id)
+            await scene.engine.wait(session)
 
     bounded(main())

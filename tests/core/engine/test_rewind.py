@@ -61,6 +61,51 @@ def test_files_go_back_to_each_step_and_forth_again(tmp_path: Path) -> None:
     bounded(main())
 
 
+def test_a_rewind_covers_what_sub_agents_changed(tmp_path: Path) -> None:
+    """Also where the parent, its child and the child of that one wrote the same file in turn."""
+    deepest = [calling("write", path="a.txt", content="deepest\n"), {"text": "ok"}]
+    child = [
+        calling("write", path="a.txt", content="child\n"),
+        calling("delegate", task="Write.", name="deep"),
+        calling("write", path="c.txt", content="child\n"),
+        {"text": "ok"},
+    ]
+    script = played(
+        calling("write", path="a.txt", content="parent\n"),
+        calling("delegate", task="Write.", name="child"),
+        calling("write", path="c.txt", content="parent\n"),
+        {"text": "Done"},
+        roles={"agent:child": child, "agent:deep": deepest},
+    )
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.run(script)
+            after = {"a.txt": "deepest\n", "c.txt": "parent\n"}
+            assert texts(scene.folder) == after
+            row = scene.engine.session(session)
+            numbers = {(step.kind, step.object): step.number for step in scene.engine.steps(row)}
+            given = next(number for (kind, _), number in numbers.items() if kind == "delegate")
+            for step, wanted in (
+                (given, {"a.txt": "deepest\n", "c.txt": "child\n"}),
+                (given - 1, {"a.txt": "parent\n"}),
+                (0, {}),
+            ):
+                done = await back(scene, session, step)
+                assert texts(scene.folder) == wanted and not done.left
+                await undo(scene, session)
+                assert texts(scene.folder) == after
+            below = scene.engine.children(session)[0].id
+            await back(scene, below, 0)  # a rewind in the child alone; the parent can still go back over it
+            assert texts(scene.folder) == {"a.txt": "parent\n", "c.txt": "parent\n"}
+            with pytest.raises(Problem, match="no rewind to undo"):
+                await undo(scene, session)
+            await back(scene, session, 0)
+            assert texts(scene.folder) == {}
+
+    bounded(main())
+
+
 def test_a_preview_changes_nothing(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as scene:

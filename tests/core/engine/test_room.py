@@ -71,6 +71,8 @@ async def check_ledger(scene: Scene, session: str) -> int:
 
 
 def test_a_long_run_with_one_task_in_a_small_window(tmp_path: Path) -> None:
+    """L-B2: one message of the person, and still there is room."""
+
     async def main() -> None:
         async with opened(tmp_path) as scene:
             write_notes(scene.folder, 400)
@@ -89,6 +91,21 @@ def test_a_long_run_with_one_task_in_a_small_window(tmp_path: Path) -> None:
             assert gone and "Round" in " ".join(item.words for item in gone)
             left = await scene.engine.past.context(session)
             assert {item.seq for item in left}.isdisjoint(item.seq for item in gone if item.category != SUMMARY)
+
+    bounded(main())
+
+
+def test_B7_the_window_counts_and_not_the_output_limit(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            write_notes(scene.folder, 400)
+            began = RunStarted("scripted", 0, Text(reading(6, window=32_000)), mode="trust", max_output=64)
+            session = await scene.engine.start("Go.", scene.folder, began)
+            await scene.engine.wait(session)
+            events = await scene.events(session)
+            assert {event.window for event in events if isinstance(event, RequestSent)} == {32_000}
+            assert not any(isinstance(event, ContextCompacted) for event in events)
+            assert scene.status(session) == "done"
 
     bounded(main())
 

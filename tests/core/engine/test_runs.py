@@ -39,6 +39,8 @@ ASK_AGAIN = calling("ask_user", question="And now?", options=[{"label": "A"}, {"
 
 
 def test_a_run_is_its_journal(tmp_path: Path) -> None:
+    """B6: each fact is written as it happens."""
+
     async def main() -> None:
         async with opened(tmp_path) as scene:
             session = await scene.run(played(calling("run", command="echo hi"), {"text": "Done: {{result}}"}))
@@ -66,6 +68,8 @@ def test_a_run_is_its_journal(tmp_path: Path) -> None:
     ids=["streaming", "command", "waiting", "retry", "silence"],
 )
 def test_a_stop_is_a_fact_in_every_state(tmp_path: Path, script: str, state: type) -> None:
+    """B5, L-B7: whatever it does is cut, and it says that it was stopped."""
+
     async def main() -> None:
         async with opened(tmp_path) as scene:
             session = await scene.start(script)
@@ -223,6 +227,8 @@ def test_closing_interrupts_what_goes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("settle", ["again", "skip", "end"])
 def test_a_call_that_may_have_run_needs_a_word(tmp_path: Path, settle: str) -> None:
+    """L-B13: nothing is run again by itself."""
+
     async def main() -> None:
         session = await _crashed_in_a_call(tmp_path)
         async with opened(tmp_path) as scene:

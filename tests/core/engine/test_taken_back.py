@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.events import FileChanged, PersonSpoke
+from core.domain.events import ConsentAsked, FileChanged, PersonSpoke
 from tests.core.engine.scenes import bounded, calling, opened, played
 
 FILES = {
     "notes.txt": "one\ntwo\n",
     "data.json": '{"b":1,"a":[2,3]}',
     "tool.sh": "#!/bin/sh\necho tool\n",
-    "Makefile": "out/app: notes.txt\n\tmkdir -p out && tr a-z A-Z < notes.txt > out/app && chmod +x out/app\n",
+    "build.sh": "mkdir -p out && tr a-z A-Z < notes.txt > out/app && chmod +x out/app\n",
     "src/main.c": "int main(void) { return 0; }\n",
 }
 COMMANDS = {
@@ -21,7 +21,7 @@ COMMANDS = {
     "git checkout": ("git checkout -q other", ["notes.txt"]),
     "a formatter": ("python3 -m json.tool data.json out.json && mv out.json data.json", ["data.json"]),
     "rm": ("rm -r tool.sh src", ["src/main.c", "tool.sh"]),
-    "a build": ("make -s", ["out/app"]),
+    "a build": ("sh build.sh", ["out/app"]),
     "chmod": ("chmod -x tool.sh", ["tool.sh"]),
     "mv": ("mv tool.sh moved.sh", ["moved.sh", "tool.sh"]),
     "a stopped command": ("timeout 0.2 sh -c 'echo x > notes.txt; sleep 60'", ["notes.txt"]),
@@ -62,7 +62,12 @@ def test_it_is_listed_and_taken_back(name: str, tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path, folder) as scene:
             history = scene.engine.history
-            session = await scene.run(played(calling("run", command=command), {"text": "Done."}))
+            session = await scene.start(played(calling("run", command=command), {"text": "Done."}))
+            if name == "rm":  # nobody trusts an agent that far
+                asked = (await scene.until(ConsentAsked)).event
+                assert isinstance(asked, ConsentAsked)
+                await scene.engine.allow(asked.request.id)
+            await scene.engine.wait(session)
             entries = [entry async for entry in scene.engine.entries(session)]
             changed = [entry.event.path for entry in entries if isinstance(entry.event, FileChanged)]
             assert changed == touched

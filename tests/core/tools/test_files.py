@@ -19,6 +19,7 @@ from core.tools.tool import Result, Tool
 from core.tools.write import WRITE, Write
 from core.workspace.broker import READ_LIMIT
 from core.workspace.paths import workspace
+from core.workspace.thread import to_its_end
 from tests.core.tools.calls import placed
 
 
@@ -128,6 +129,30 @@ def test_a_bug_in_a_tool_is_told_to_the_model(tmp_path: Path) -> None:
     tool = Tool("broken", "", Read, "tool", "nothing", str, broken)
     last, _, _ = acted(tool, None, tmp_path)
     assert last.failed and last.output.head == "ZeroDivisionError: by nothing"
+
+
+def test_L_B9_a_tool_that_fails_is_run_once(tmp_path: Path) -> None:
+    ran: list[Any] = []
+
+    async def broken(parameters: Any, place: Place) -> Result:
+        ran.append(parameters)
+        raise TypeError("not of this kind")
+
+    last, _, _ = acted(Tool("broken", "", Read, "tool", "nothing", str, broken), Read("a"), tmp_path)
+    assert last.failed and ran == [Read("a")]
+
+
+def test_L_B8_a_tool_that_blocks_holds_up_nobody() -> None:
+    """The work ends only once the loop has gone on beside it."""
+
+    async def main() -> None:
+        gone_on = threading.Event()
+        work = asyncio.create_task(to_its_end(gone_on.wait, 10.0))
+        await asyncio.sleep(0)
+        gone_on.set()
+        assert await work
+
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize(

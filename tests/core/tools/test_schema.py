@@ -33,6 +33,7 @@ GOOD: dict[str, dict[str, Any]] = {
 
 
 def test_every_tool_tells_what_it_takes() -> None:
+    """L-B1: each can be imported, and each is offered."""
     assert {each.name for each in specs()} == set(GOOD) == {*TOOLS, "ask_user", "delegate", "recall_dropped"}
     for each in specs():
         text = json.dumps(each.schema)

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from core.domain.problems import Problem
+from core.domain.sensitive import is_hidden, is_protected, is_secret
 from core.workspace import beneath
 from core.workspace.broker import READ_LIMIT, WRITE_LIMIT, Broker
-from core.workspace.guarded import is_hidden, is_protected, touches_secret
 from tests.core.workspace.ground import CANARY, Ground, lay, names, odd_spellings, set_traps, traversals
 
 RACE_S = float(os.environ.get("JOURNEYMAN_RACE_S", "2"))
@@ -189,6 +189,7 @@ SPELLINGS = [
         "\uff0egit/config",
         ".vscode/tasks.json",
     ),
+    *(".github/workflows/x.yml", ".husky/pre-commit", ".npmrc", "GIT~1/config"),
     *(".mcp.json", ".MCP.JSON", "deep/er/.envrc", ".bashrc", ".journeyman/rules", ".gitattributes", ".gitmodules"),
     *(unicodedata.normalize("NFD", ".idéa").replace("e\u0301", "e"), ".config/fish/config.fish"),
 ]
@@ -204,7 +205,7 @@ def test_protected_names(name: str, broker: Broker) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [".gitignore", ".github/workflows/x.yml", "git/config", "a.git", "hooks/x", "real/file"]
+    "name", [".gitignore", ".github/dependabot.yml", "git/config", "a.git", "hooks/x", "real/file"]
 )
 def test_names_that_are_free(name: str, broker: Broker) -> None:
     assert not is_protected(name)
@@ -220,17 +221,12 @@ def test_a_link_to_a_protected_place(ground: Ground) -> None:
         assert "protected" in refused(broker.write, "docs/pre-commit", b"mine")
 
 
-def test_secrets_are_asked_for(ground: Ground) -> None:
+def test_names_of_secrets() -> None:
     for name in (".env", "a/.env.local", ".ssh/known_hosts", "id_rsa", "x/server.key", ".NPMRC", "/home/a/.aws/config"):
-        assert touches_secret(name), name
+        assert is_secret(name), name
     for name in (".env.example", "environment.py", "id_rsa.pub", "keys.py", "monkey", "ssh/x"):
-        assert not touches_secret(name), name
-    assert touches_secret("/data/journeyman.db", Path("/data")) and not touches_secret("/date/x", Path("/data"))
-    assert is_hidden("a/.env") and not is_hidden("tests/cert.pem")
-    (ground.folder / ".env").write_text("KEY=1")
-    (ground.folder / "innocent").symlink_to(".env")
-    with Broker(ground.folder) as broker:
-        assert broker.touches_secret("innocent") and not broker.touches_secret("real/file")
+        assert not is_secret(name), name
+    assert is_hidden("a/.env") and is_hidden("a/credentials.toml") and not is_hidden("tests/cert.pem")
 
 
 SWAP = """
@@ -274,6 +270,7 @@ MOUNTED = """
 import sys
 from pathlib import Path
 from core.domain.problems import Problem
+from core.domain.sensitive import is_hidden, is_protected, is_secret
 from core.workspace.broker import Broker
 with Broker(Path(sys.argv[1])) as broker:
     print(broker.read("mounted/file").decode())
