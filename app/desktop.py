@@ -33,9 +33,19 @@ def show(folder: Path) -> int:
         paint(app, shell)
         from app.program import Program  # all that is heavy comes now
 
-        return Program(app, shell, state, folder).run()
+        program = Program(app, shell, state, folder)
+        code = program.run()
+        if program.backup:
+            from app.restoring import put_back
+
+            put_back(folder, program.backup, state)
     finally:
         lock.release()
+    if program.backup:
+        from app.restoring import start_again
+
+        start_again()
+    return code
 
 
 def paint(app: QApplication, shell: Shell) -> None:

@@ -14,6 +14,7 @@ from app.crash import CrashDoor
 from app.display import THEMES, give_icon, theme_name
 from app.engine_thread import EngineThread
 from app.heartbeat import Heartbeat
+from app.restoring import restored
 from core.domain.problems import Problem, Trouble
 from core.store.reader import Reader
 from ui.feed import Feed
@@ -59,6 +60,8 @@ class Program(QObject):
         self._set: Callable[[str, Any], None] = lambda name, value: self._use(name, value)
         self.window.theme_wanted.connect(self._turn_theme)
         self.window.setting_changed.connect(self._use)
+        self.window.restore_wanted.connect(self._leave_for)
+        self.backup = ""  # the one to put in the place of the data once this is over
         app.styleHints().colorSchemeChanged.connect(lambda _: self._follow_system())
         self.window.scale_wanted.connect(self._scale)
         give_icon(app)
@@ -109,6 +112,8 @@ class Program(QObject):
         opened = await engine.met()
         for note in opened.notes:
             self.window.tell(note)
+        if said := restored(self._state):
+            self.window.toast.say(said) if isinstance(said, str) else self.window.tell(said)
         self._reader = Reader(opened.path, frozen=opened.frozen)
         self.window.read_from(self._reader)
         await asyncio.sleep(0)  # a click may come in between
@@ -194,6 +199,11 @@ class Program(QObject):
         self._shell.show()
         self._shell.raise_()
         self._shell.activateWindow()
+
+    def _leave_for(self, backup: str) -> None:
+        """End, so that nobody has the data open; whoever ran this puts the backup in its place."""
+        self.backup = backup
+        self._shell.close()
 
     def _report(self, error: BaseException) -> None:
         """From any thread: the world's faults are told, bugs of ours are written down as well."""

@@ -36,6 +36,7 @@ from ui.start.panel import StartPanel
 from ui.status_line import StatusLine
 from ui.theme import Look
 from ui.timeline.step_pane import StepPane
+from ui.unsent import Unsent
 from ui.widgets.notice import Notice
 from ui.widgets.toast import Toast
 from ui.widgets.words import hairline
@@ -57,6 +58,7 @@ class MainWindow(QWidget):
     settings_wanted = Signal()
     setting_changed = Signal(str, object)
     waiting_changed = Signal()
+    restore_wanted = Signal(str)
 
     def __init__(
         self, shell: Shell, look: Look, selection: Selection, state: WindowState, *, data_folder: Path
@@ -71,6 +73,7 @@ class MainWindow(QWidget):
         self._chosen = False
         self._recount = False
         self.view = SessionView(look, self._reading)
+        self._unsent = Unsent(self.view.composer, state, data_folder, self.tell)
         self.pane = StepPane(look, self._reading)
         home = str(data_folder)
         self.sessions = SessionsPanel(look)
@@ -155,7 +158,7 @@ class MainWindow(QWidget):
         """These are gone for good."""
         for name in names:
             self._rows.pop(name, None)
-            self._state.keep_draft(name, "")
+            self._unsent.drop(name)
         self.sessions.drop_sessions(names)
         if self.selection.session in names:
             self.selection.choose_session("")
@@ -168,6 +171,12 @@ class MainWindow(QWidget):
         """Show a session."""
         self.selection.choose_session(session)
 
+    def go_to_place(self, session: str, seq: int) -> None:
+        """Show a session at a line of its journal; at the line above it where that one has no row of its own."""
+        self.go_to(session)
+        if (row := self._reading.row_of(session, seq)) is not None:
+            self.view.show_row(row)
+
     def keep_state(self) -> None:
         """Remember how the window is left."""
         state = self._state
@@ -179,10 +188,7 @@ class MainWindow(QWidget):
 
     def give_back(self, session: str, words: str) -> None:
         """What could not be sent stands in the composer again."""
-        if self.selection.session == session and not self.view.composer.draft():
-            self.view.composer.set_session(session, words)
-        elif not self._state.draft(session):
-            self._state.keep_draft(session, words)
+        self._unsent.give_back(session, words, self.selection.session)
 
     def _hear_sessions(self, touched: dict[str, SessionRow], steps: list[Step]) -> None:
         asked_before = {asked.id for _, asked in self._questions}
@@ -234,7 +240,7 @@ class MainWindow(QWidget):
             self._enable_commands()
             return
         view = self.view
-        view.composer.set_session(row.id, self._state.draft(row.id))
+        self._unsent.show(row.id)
         view.show_session(row)
         self._show_questions()
         self._show_draft()
@@ -296,9 +302,6 @@ class MainWindow(QWidget):
     def new_run(self) -> None:
         self.selection.choose_session("")
 
-    def _focus_composer(self) -> None:
-        self.view.focus_composer()
-
     def _acts(self) -> dict[str, Callable[[], object]]:
         return {
             "run.new": self.new_run,
@@ -308,7 +311,7 @@ class MainWindow(QWidget):
             "run.compact": self.view.context.compact_wanted.emit,
             "run.find": self.view.page.find_words,
             "composer.attach": self.view.composer.choose_files,
-            "composer.focus": self._focus_composer,
+            "composer.focus": self.view.focus_composer,
             "question.next": self.next_question,
             "toast.undo": self.toast.undo,
             "window.sidebar": lambda: self.sessions.setVisible(not self.sessions.isVisible()),
@@ -355,7 +358,6 @@ class MainWindow(QWidget):
         self.view.page.step_chosen.connect(self._show_step)
         self.view.page.stop.connect(self.stop_wanted)
         self.view.page.tab_chosen.connect(lambda _: self._set_pane_visible(self._pane_wanted))
-        self.view.composer.draft_changed.connect(self._state.keep_draft)
         self.view.composer.commanded.connect(self.deeds.actions.trigger)
         self.view.composer.set_commands(self.deeds.actions.slash())
         self.view.composer.attached.refused.connect(lambda what, why: self.tell(Trouble(what, why)))
@@ -364,6 +366,7 @@ class MainWindow(QWidget):
         self.pane.changes_wanted.connect(self.view.show_changes)
         self.selection.session_changed.connect(self._show_selected)
         self.sessions.chosen.connect(self.go_to)
+        self.sessions.place_chosen.connect(self.go_to_place)
         self.sessions.new_run.connect(self.new_run)
         self.status.inbox_wanted.connect(self.inbox.open_at)
         self.inbox.chosen.connect(self.go_to_question)

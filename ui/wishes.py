@@ -14,6 +14,7 @@ from core.domain.consent import Mode, Scope
 from core.domain.problems import Problem
 from core.domain.question import Answer
 from ui.ask.wanted import Wanted
+from ui.beginning import Beginning
 from ui.bridge import Bridge
 from ui.filing import Filing
 from ui.link_dialog import LinkDialog
@@ -42,6 +43,7 @@ class Wishes(QObject):
         self._window, self._bridge, self._start_demo = window, bridge, start_demo
         self.tasks = Tasks(window.tell, self)
         self.settings = SettingsDoor(window, bridge, self.tasks, folder)
+        self.beginning = Beginning(window, bridge, self.tasks)
         window.settings_wanted.connect(lambda: self.settings.open())
         window.start.demo_wanted.connect(self.start_demo)
         window.sessions.searched.connect(self.search)
@@ -87,11 +89,12 @@ class Wishes(QObject):
         self.tasks.start(send(), "say")
 
     def list_files(self) -> None:
-        """The files a message may name; looked for beside everything else."""
+        """The files a message may name, and the person's own commands; looked for beside everything else."""
         folder = self._window.row(self._window.selection.session).folder
 
         async def look() -> None:
-            self._window.view.composer.completion.set_files(await self._bridge.ask(partial(_files, folder)))
+            files, commands = await self._bridge.ask(partial(_files, folder))
+            self._window.view.composer.completion.set_found(files, commands)
 
         self.tasks.start(look(), "list files")
 
@@ -167,7 +170,7 @@ class Wishes(QObject):
     def search(self, text: str) -> None:
         async def look() -> None:
             hits = await self._bridge.ask(lambda engine: engine.find(text))
-            self._window.sessions.show_hits([Hit(hit.session, hit.text) for hit in hits])
+            self._window.sessions.show_hits([Hit(hit.session, hit.text, hit.seq) for hit in hits])
 
         if text:
             self.tasks.start(look(), "search")
@@ -188,11 +191,12 @@ def held_now(folder: str, path: str) -> str:
         return ""
 
 
-async def _files(folder: str, _engine: "Engine") -> list[str]:
+async def _files(folder: str, engine: "Engine") -> tuple[list[str], dict[str, str]]:
     """In the engine's thread, which has these parts already; the walk itself in one of its own."""
     from core.tools.walk import Walk
 
     def walk() -> list[str]:
         return ["/".join(path) for path in islice(Walk(Path(folder)).files(), NAMEABLE)]
 
-    return await asyncio.to_thread(walk)
+    own = await asyncio.to_thread(engine.commands, Path(folder))
+    return await asyncio.to_thread(walk), {name: command.about for name, command in own.items()}

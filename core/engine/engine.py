@@ -96,7 +96,7 @@ class Engine:
     async def warm_up(self) -> None:
         """Make what a person's first wishes would wait for, now that the window is there."""
 
-        def make() -> None:
+        def make(_: object = None) -> None:
             for kind in KINDS:
                 adapter(kind)
             specs()

@@ -7,6 +7,7 @@ from core.domain.tiers import ONE_FOR_ALL
 from core.domain.tiers import Tiers as Tiers
 
 FORM = 1
+MODELS = "Models and keys"
 Wire = Literal["chat", "responses", "anthropic", "ollama"]
 Theme = Literal["system", "light", "dark", "contrast"]
 
@@ -75,16 +76,16 @@ class Settings:
     font_scale: int = setting(100, About("Appearance", "Size of text", "In percent.", 80, 200, "%"))
     reduced_motion: bool = setting(False, About("Appearance", "Less motion", "Nothing slides or fades."))
     model: str = setting(
-        "", About("Models", "Model", "The model of new sessions, as PROVIDER/MODEL. Empty: each session names its own.")
+        "", About(MODELS, "Model", "The model of new sessions, as PROVIDER/MODEL. Empty: each session names its own.")
     )
     tiers: Tiers = setting(
-        ONE_FOR_ALL, About("Models", "Tiers", "Which models do which work. Empty: the model of the session does all.")
+        ONE_FOR_ALL, About(MODELS, "Tiers", "Which models do which work. Empty: the model of the session does all.")
     )
     providers: tuple[Provider, ...] = setting(
-        (), About("Models", "Servers", "Model servers you added. Keys stand in the keyring of the system.")
+        (), About(MODELS, "Servers", "Model servers you added. Keys stand in the keyring of the system.")
     )
     prices: tuple[Price, ...] = setting(
-        (), About("Models", "Prices", "Your own figures for models; they go before those of servers and of our table.")
+        (), About(MODELS, "Prices", "Your own figures for models; they go before those of servers and of our table.")
     )
     text_calls: tuple[str, ...] = setting(
         (),

@@ -102,7 +102,7 @@ def test_the_mode_is_shown_and_changed_in_the_composer(qapp: QApplication, home:
         window = person.window
         window.go_to(await person.start()())
         button = find(window.view, QPushButton, "composer.mode")
-        await until(lambda: button.text() == "Ask before edits", "the mode")
+        await until(lambda: button.text() == "Trust this folder", "the mode")
         menu = window.view.composer.menu_of_modes
         names = [action.text().partition("\t") for action in menu.actions()]
         assert len(names) == 5 and all(line for _, _, line in names)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QFrame, QHBoxLayout, QScrollAr
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.tick import Tick
 from ui.widgets.words import hairline, label
 
 if TYPE_CHECKING:
@@ -94,8 +95,7 @@ class PutBackDialog(QDialog):
         tone = "waiting" if file.action in {"conflict", "lost"} else "second"
         row.addWidget(label(f"{said} {figures}".strip(), self._look.fonts.second, tone))
         if file.action == "conflict":
-            force = QCheckBox(self.tr("put back anyway"))
-            force.setObjectName("putback.force")
+            force = Tick(self._look, self.tr("put back anyway"), name="putback.force")
             force.setAccessibleName(self.tr("Put back {} anyway").format(visible(file.path)))
             force.setFont(self._look.fonts.second)
             force.toggled.connect(lambda _: self._weigh())

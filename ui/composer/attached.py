@@ -2,7 +2,6 @@
 
 import mimetypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +9,7 @@ from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMimeData, Signal
 from PySide6.QtGui import QImage, QImageWriter
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from ui.draft_files import File
 from ui.figures import size
 from ui.theme import Look
 from ui.visible import visible
@@ -19,15 +19,6 @@ from ui.widgets.words import label
 
 LARGEST: Final = 20 << 20
 MOST: Final = 10
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file as it is sent: read when it was attached, so that what is sent is what was seen."""
-
-    name: str
-    media_type: str
-    body: bytes
 
 
 class AttachedFiles(QWidget):

@@ -27,6 +27,7 @@ class Completion(QListWidget):
         self._look, self._field = look, field
         self._files: Sequence[str] = ()
         self._commands: Mapping[str, str] = {}
+        self._own: Mapping[str, str] = {}
         self._asked = self._left = False
         self.setObjectName("composer.completion")
         self.setAccessibleName(self.tr("Completions"))
@@ -43,15 +44,15 @@ class Completion(QListWidget):
     def set_commands(self, commands: Mapping[str, str]) -> None:
         self._commands = commands
 
-    def set_files(self, files: Sequence[str]) -> None:
-        """The answer to `files_wanted`, when it is there."""
-        self._files = files
+    def set_found(self, files: Sequence[str], own: Mapping[str, str]) -> None:
+        """The answer to `files_wanted`, when it is there; `own` are commands that the engine knows."""
+        self._files, self._own = files, own
         if self._asked:
             self._offer()
 
     def forget_files(self) -> None:
         """Another folder, or a later time."""
-        self._files, self._asked = (), False
+        self._files, self._own, self._asked = (), {}, False
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -63,7 +64,7 @@ class Completion(QListWidget):
 
     def _offer(self) -> None:
         typed = self._typed()
-        if typed.startswith("@") and not self._asked:
+        if typed and not self._asked:
             self._asked = True
             self.files_wanted.emit()
         found = [] if self._left else self._found(typed)
@@ -81,7 +82,8 @@ class Completion(QListWidget):
     def _found(self, typed: str) -> list[tuple[str, str]]:
         part = typed[1:].casefold()
         if typed.startswith("/"):
-            return [(f"/{word}", f"/{word}  {text}") for word, text in self._commands.items() if word.startswith(part)]
+            known = {**self._own, **self._commands}
+            return [(f"/{word}", visible(f"/{word}  {text}")) for word, text in known.items() if word.startswith(part)]
         if typed.startswith("@"):
             return [(f"@{name} ", visible(name)) for name in best(self._files, part, ROWS * 4)]
         return []

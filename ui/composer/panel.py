@@ -1,6 +1,6 @@
 """Where the person writes to the agent: text, a draft for each session, and a button that sends."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, QTimer, Signal, SignalInstance
@@ -17,12 +17,13 @@ from PySide6.QtWidgets import (
 )
 
 from core.store.queue import QueuedLine
-from ui.composer.attached import AttachedFiles, File
+from ui.composer.attached import AttachedFiles
 from ui.composer.complete import Completion
 from ui.composer.field import MessageField
 from ui.composer.mode import ModeButton
 from ui.composer.model import ModelButton
 from ui.composer.queue import QueueCards
+from ui.draft_files import File
 from ui.icons import icon
 from ui.theme import Look
 from ui.widgets.words import label, surface
@@ -40,6 +41,7 @@ class ComposerPanel(QFrame):
     commanded = Signal(str)
     files_wanted = Signal()
     draft_changed = Signal(str, str)
+    files_changed = Signal(str)  # what is attached in this session
     mode_wanted = Signal(str)
 
     def __init__(self, look: Look, *, parent: QWidget | None = None) -> None:
@@ -64,19 +66,22 @@ class ComposerPanel(QFrame):
         self._input.given.connect(self._take)
         self.completion = Completion(self._look, self._input)
         self.completion.files_wanted.connect(self.files_wanted)
-        self.attached.changed.connect(self._tell_sendable)
+        self.attached.changed.connect(self._follow_files)
         self._clip.clicked.connect(self.choose_files)
         self._input.focus_changed.connect(self._show_focus)
         self._send.clicked.connect(self.say)
         self._tell_state()
 
-    def set_session(self, session_id: str, draft: str) -> None:
-        """Turn to another session: its draft appears, the former one's is kept."""
+    def set_session(self, session_id: str, draft: str, kept: Callable[[], Sequence[File]] = tuple) -> None:
+        """Turn to another session: its draft appears, the former one's is kept. `kept` are its files on the disk."""
         self.keep_draft()
         if session_id != self._session:
             self._keep_card()
+            self.attached.blockSignals(True)
             self._aside[self._session] = self.attached.take()
-            self.attached.put_back(self._aside.pop(session_id, ()))
+            mine = self._aside.pop(session_id, None)
+            self.attached.put_back(kept() if mine is None else mine)
+            self.attached.blockSignals(False)
             self.completion.forget_files()
         self._session = session_id
         self._input.blockSignals(True)
@@ -241,6 +246,10 @@ class ComposerPanel(QFrame):
         if self._session:
             return self.tr("Go on… Enter sends, Shift+Enter adds a line")
         return self.tr("What should the agent do? Enter starts, Shift+Enter adds a line")
+
+    def _follow_files(self) -> None:
+        self._tell_sendable()
+        self.files_changed.emit(self._session)
 
     def _follow(self) -> None:
         self._untold = True

@@ -23,7 +23,7 @@ from ui.sessions.delegate import SessionsDelegate
 from ui.sessions.foot import SessionsFoot
 from ui.sessions.menu import heading_menu, session_menu
 from ui.sessions.model import Role, SessionsModel
-from ui.sessions.rows import TRASH, Heading, Hit
+from ui.sessions.rows import TRASH, Heading, Hit, Line
 from ui.sessions.view import WIDTH, SessionsView
 from ui.theme import Look
 from ui.widgets.button import Button
@@ -39,6 +39,7 @@ class SessionsPanel(QFrame):
     """Fed with session rows; tells which one the person chose, searched or wants to start."""
 
     chosen = Signal(str)
+    place_chosen = Signal(str, int)  # a session, and the line of its journal that holds the words
     renamed = Signal(str, str)
     filed = Signal(str, list)  # a word (pin, archive, trash, restore, forget, fork, folder…) and the sessions meant
     undo_wanted = Signal()
@@ -116,6 +117,11 @@ class SessionsPanel(QFrame):
         """List what a search of the text found, below the titles that match."""
         self._model.search(self._search.text(), hits)
         self._say_empty()
+
+    def places(self) -> list[tuple[str, int]]:
+        """The sessions whose text holds the words, and where."""
+        found = [self._model.item(index) for index in self._model.lines()]
+        return [(item.row.id, item.seq) for item in found if isinstance(item, Line) and item.seq]
 
     def mark(self, session_id: str) -> None:
         """Mark the session on display; an empty id marks none."""
@@ -253,7 +259,10 @@ class SessionsPanel(QFrame):
         session_id = index.data(Role.SESSION)
         if isinstance(session_id, str):
             self.mark(session_id)
-            self.chosen.emit(session_id)
+            if isinstance(item, Line) and item.seq:
+                self.place_chosen.emit(session_id, item.seq)
+            else:
+                self.chosen.emit(session_id)
 
     def _narrow(self, words: str) -> None:
         self._model.search(words)

@@ -21,6 +21,7 @@ class Hit:
 
     session_id: str
     text: str
+    seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,11 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One session as it is listed: `found` is the place where its text matched a search."""
+    """One session as it is listed: `found` is what matched a search, `seq` the line of its journal that holds it."""
 
     row: SessionRow
     found: str = ""
+    seq: int = 0
 
 
 def arrange(rows: Iterable[SessionRow], now: int, opened: Collection[str] = FOLDABLE) -> list[Heading | Line]:
@@ -88,7 +90,9 @@ def arrange_hits(rows: Sequence[SessionRow], hits: Sequence[Hit], words: str, no
     listed = arrange(matching, now)
     named = {row.id for row in matching}
     known = {row.id: row for row in rows}
-    found = [Line(known[hit.session_id], hit.text) for hit in _first_each(hits, named) if hit.session_id in known]
+    found = [
+        Line(known[hit.session_id], hit.text, hit.seq) for hit in _first_each(hits, named) if hit.session_id in known
+    ]
     if found:
         listed.append(Heading(FOUND, _tr("Found in the text"), len(found)))
         listed.extend(found)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
+    QCompleter,
     QDialog,
     QHBoxLayout,
     QLineEdit,
@@ -15,14 +16,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.domain.problems import Trouble
 from core.domain.rules import Rule
-from core.settings.schema import About, Settings
+from core.settings.schema import MODELS, About, Settings
 from ui.settings.fields import control, settable
-from ui.settings.pages import DataPage, DataState, RulesPage
+from ui.settings.models import ModelsPage
+from ui.settings.pages import DataPage, DataState, FoldersPage, RulesPage, is_of_folder
 from ui.theme import Look
+from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.scroll import FittingScroll
-from ui.widgets.words import label
+from ui.widgets.words import breakable, label
 
 SIZE: Final = (760, 560)
 PAGES_WIDTH: Final = 170
@@ -43,8 +47,9 @@ class SettingsDialog(QDialog):
 
     changed = Signal(str, object)
     revoked = Signal(str)
-    data_wanted = Signal(str)
+    data_wanted = Signal(str, str)  # what, and with which backup
     session_wanted = Signal(str)
+    servers_wanted = Signal(str, str)  # what, and of which server or model
 
     def __init__(self, look: Look, shown: Shown, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -65,10 +70,14 @@ class SettingsDialog(QDialog):
         self._pages.setFont(look.fonts.text)
         self._pages.setMaximumWidth(look.size(PAGES_WIDTH))
         self._stack = QStackedWidget()
+        self._data: DataState | None = None
+        self._counted: QWidget
+        self._said = label("", look.fonts.second, "third", name="settings.said", wrap=True)
         self._none = label(self.tr("No setting is called so."), look.fonts.text, "second", name="settings.none")
         self._fill()
         self._lay_out()
-        self._pages.currentRowChanged.connect(self._stack.setCurrentIndex)
+        self._pages.currentRowChanged.connect(self._turn)
+        self.say(self.tr("Changes are used at once."))
         self._search.textChanged.connect(self._narrow)
         self._pages.setCurrentRow(0)
         self._none.hide()
@@ -78,15 +87,79 @@ class SettingsDialog(QDialog):
         if found:
             self._pages.setCurrentItem(found[0])
 
+    def refill(self, shown: Shown) -> None:
+        """Show these instead, on the page that is open."""
+        self._shown = shown
+        page = self._pages.currentItem().text()
+        servers = self.models.found
+        self._pages.blockSignals(True)
+        self._pages.clear()
+        while (old := self._stack.widget(0)) is not None:
+            self._stack.removeWidget(old)
+            old.deleteLater()
+        self._found.clear()
+        self._fill()
+        if self._data:
+            self.show_data(self._data)
+        if servers:
+            self.models.show_servers(servers)
+        self._pages.blockSignals(False)
+        self._pages.setCurrentRow(0)
+        self.show_page(page)
+        self._stack.setCurrentIndex(self._pages.currentRow())
+        self._narrow(self._search.text())
+
+    def note(self, shown: Shown) -> None:
+        """These are known now; what is on the screen says so already."""
+        self._shown = shown
+
+    def show_value(self, name: str, value: str) -> None:
+        """A line that was filled elsewhere."""
+        if field := self.findChild(QLineEdit, f"settings.{name}"):
+            field.setProperty("told", value)
+            field.setText(value)
+
+    def offer_models(self, names: Sequence[str]) -> None:
+        """These names complete what is typed as the model."""
+        if field := self.findChild(QLineEdit, "settings.model"):
+            known = QCompleter(list(names), field)
+            known.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+            known.setFilterMode(Qt.MatchFlag.MatchContains)
+            field.setCompleter(known)
+
     def show_data(self, state: DataState) -> None:
         """Counting takes a while where there is much; it is shown when it is there."""
+        self._data = state
         data = DataPage(self._look, state)
         data.wanted.connect(self.data_wanted)
         data.session_wanted.connect(self.session_wanted)
-        page = self._counting.parentWidget()
+        page = self._counted.parentWidget()
         if page is not None and (column := page.layout()) is not None:
-            column.replaceWidget(self._counting, data)
-            self._counting.hide()
+            column.replaceWidget(self._counted, data)
+            self._counted.hide()
+            self._counted.deleteLater()
+            self._counted = data
+
+    def say(self, words: str) -> None:
+        """At the foot: what was done."""
+        self._tell_foot(words, "third")
+
+    def tell(self, trouble: Trouble) -> None:
+        """At the foot: what could not be done."""
+        self._tell_foot(" ".join(part for part in (trouble.what, trouble.why, trouble.do) if part), "failed")
+
+    def _tell_foot(self, words: str, tone: str) -> None:
+        self._said.setText(breakable(words))
+        self._said.setProperty("tone", tone)
+        self._said.style().unpolish(self._said)
+        self._said.style().polish(self._said)
+        announce(self, words)
+
+    def _turn(self, place: int) -> None:
+        self._stack.setCurrentIndex(place)
+        here = self._pages.item(place)
+        if here.text() == self.tr(MODELS) and self.models.found is None:
+            self.servers_wanted.emit("first", "")  # a keyring is asked for keys only when somebody wants to see them
 
     def _fill(self) -> None:
         pages: dict[str, list[tuple[str, About]]] = {}
@@ -97,12 +170,21 @@ class SettingsDialog(QDialog):
             page, column = self._page(title)
             for name, about in members:
                 column.insertWidget(column.count() - 1, self._row(name, about))
+            if title == MODELS:
+                self.models = ModelsPage(self._look)
+                self.models.wanted.connect(self.servers_wanted)
+                column.insertWidget(column.count() - 1, self.models)
+                self._found.append((self.tr("servers key keys keyring test price window add").casefold(), self.models))
             self._add(title, page)
-        rules = RulesPage(self._look, self._shown.rules, self._shown.why)
-        rules.revoked.connect(self.revoked)
+        known, why = self._shown.rules, self._shown.why
+        rules = RulesPage(self._look, None if known is None else [r for r in known if not is_of_folder(r)], why)
+        folders = FoldersPage(self._look, None if known is None else [r for r in known if is_of_folder(r)], why)
+        for part in (rules, folders):
+            part.revoked.connect(self.revoked)
         self._add_whole(self.tr("Rules"), rules)
-        self._counting = label(self.tr("Counting…"), self._look.fonts.text, "second", name="settings.data.counting")
-        self._add_whole(self.tr("Data"), self._counting)
+        self._add_whole(self.tr("Folders"), folders)
+        self._counted = label(self.tr("Counting…"), self._look.fonts.text, "second", name="settings.data.counting")
+        self._add_whole(self.tr("Data"), self._counted)
 
     def _add_whole(self, title: str, inside: QWidget) -> None:
         page, column = self._page(title)
@@ -177,8 +259,7 @@ class SettingsDialog(QDialog):
         close = Button(self._look, self.tr("Close"), name="settings.close", hint=self.tr("Esc"))
         close.clicked.connect(self.accept)
         foot = QHBoxLayout()
-        note = label(self.tr("Changes are used at once."), self._look.fonts.second, "third")
-        foot.addWidget(note, 1)
+        foot.addWidget(self._said, 1)
         foot.addWidget(close)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 12, 12, 12)

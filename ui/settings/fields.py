@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFormLayout,
 from core.domain.tiers import Tiers
 from core.settings.schema import About, Settings
 from ui.theme import Look
+from ui.widgets.tick import Tick
 
 Told = Callable[[Any], None]
 WORDS = {"system": "As the system has it", "light": "Light", "dark": "Dark", "contrast": "High contrast"}
@@ -38,7 +39,7 @@ def _control(look: Look, kind: Any, about: About, value: Any, told: Told) -> QWi
     if isinstance(value, tuple):
         return _line(", ".join(value), lambda text: told(_names(text)))
     if kind is bool:
-        return _switch(value, told)
+        return _switch(look, value, told)
     if kind in (int, float):
         return _number(kind, about, value, told)
     if options := get_args(kind):
@@ -55,8 +56,8 @@ def _choice(options: tuple[str, ...], value: str, told: Told) -> QComboBox:
     return made
 
 
-def _switch(value: bool, told: Told) -> QCheckBox:
-    made = QCheckBox(_tr("On"))
+def _switch(look: Look, value: bool, told: Told) -> QCheckBox:
+    made = Tick(look, _tr("On"))
     made.setChecked(value)
     made.toggled.connect(told)
     return made
@@ -104,7 +105,7 @@ def _tiers(look: Look, value: Tiers, told: Told) -> QWidget:
         lines[tier] = _line(", ".join(getattr(value, tier)), tell)
         lines[tier].setObjectName(f"settings.tiers.{tier}")
         lines[tier].setAccessibleName(words)
-        lines[tier].setPlaceholderText(_tr("PROVIDER/MODEL, and others after a comma"))
+        lines[tier].setPlaceholderText(_tr("PROVIDER/MODEL, …"))
         lines[tier].setFont(look.fonts.text)
         form.addRow(words, lines[tier])
     return made

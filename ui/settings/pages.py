@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -15,6 +16,7 @@ from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.words import label, surface
 
+FOLDER: Final = "folder"  # the tool of such rules
 KINDS = {
     "tool_returned": "what tools returned",
     "replied": "replies of the model",
@@ -77,10 +79,56 @@ class RulesPage(QWidget):
         return made
 
 
+class FoldersPage(QWidget):
+    """The folders a person has said something of, each with the button that forgets it."""
+
+    revoked = Signal(str)
+
+    def __init__(self, look: Look, rules: Sequence[Rule] | None, why: str = "") -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        about = _tr(
+            "What a trusted folder brings along is obeyed: its AGENTS.md, skills, commands and servers. In any other "
+            "folder these are words of a stranger."
+        )
+        column.addWidget(label(about, look.fonts.second, "second", wrap=True))
+        if rules is None:
+            column.addWidget(label(why, look.fonts.text, "failed", name="settings.folders.trouble", wrap=True))
+        elif not rules:
+            text = _tr("You have not said of any folder whether you trust it.")
+            column.addWidget(label(text, look.fonts.text, name="settings.folders.none", wrap=True))
+        for rule in rules or ():
+            column.addWidget(self._row(look, rule))
+
+    def _row(self, look: Look, rule: Rule) -> QWidget:
+        made = surface("well")
+        row = QHBoxLayout(made)
+        row.setContentsMargins(12, 8, 8, 8)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(label(visible(rule.where), look.fonts.mono, name=f"settings.folder.{rule.id}", wrap=True))
+        trusted = rule.effect == "allow"
+        said = _tr("Trusted") if trusted else _tr("Not trusted")
+        words.addWidget(label(said, look.fonts.second, "done" if trusted else "second"))
+        button = Button(look, _tr("Forget"), name=f"settings.forget_folder.{rule.id}")
+        button.setAccessibleName(_tr("Forget what was said of {}").format(rule.where))
+        button.clicked.connect(lambda: self.revoked.emit(rule.id))
+        row.addLayout(words, 1)
+        row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        return made
+
+
+def is_of_folder(rule: Rule) -> bool:
+    """It says whether a folder is trusted, not what a tool may do."""
+    return rule.tool == FOLDER
+
+
 class DataPage(QWidget):
     """How much there is, what weighs most, and what can be done about it."""
 
-    wanted = Signal(str)  # back_up, compact, empty, folder
+    wanted = Signal(str, str)  # back_up, compact, empty, folder; restore and which
     session_wanted = Signal(str)
 
     def __init__(self, look: Look, state: DataState) -> None:
@@ -94,13 +142,14 @@ class DataPage(QWidget):
         )
         column.addWidget(label(said, look.fonts.text, name="settings.data.said", wrap=True))
         column.addLayout(self._buttons(state))
-        newest = ", ".join(state.backups[:3]) or _tr("none yet")
-        text = _tr("Backups, one for each day of use: {}").format(newest)
-        column.addWidget(label(text, look.fonts.second, "second", name="settings.data.backups", wrap=True))
-        restore = _tr(
-            "To put one back, quit and run: journeyman backup --restore NAME. The present data is kept aside."
-        )
-        column.addWidget(label(restore, look.fonts.second, "second", wrap=True))
+        column.addSpacing(8)
+        column.addWidget(label(_tr("Backups"), look.fonts.bold))
+        text = _tr("One is made for each day of use, and one before the form of the data changes. The last 7 are kept.")
+        none = _tr("There is none yet.")
+        words = text if state.backups else f"{text} {none}"
+        column.addWidget(label(words, look.fonts.second, "second", name="settings.data.backups", wrap=True))
+        for name in state.backups:
+            column.addWidget(self._backup(name))
         if state.weights:
             column.addSpacing(8)
             column.addWidget(label(_tr("What weighs most"), look.fonts.bold))
@@ -119,10 +168,23 @@ class DataPage(QWidget):
         for word, text, can in buttons:
             button = Button(self._look, text, name=f"settings.data.{word}")
             button.setEnabled(can)
-            button.clicked.connect(lambda _=False, word=word: self.wanted.emit(word))
+            button.clicked.connect(lambda _=False, word=word: self.wanted.emit(word, ""))
             row.addWidget(button)
         row.addStretch(1)
         return row
+
+    def _backup(self, name: str) -> QWidget:
+        look, made = self._look, surface("well")
+        row = QHBoxLayout(made)
+        row.setContentsMargins(12, 4, 8, 4)
+        day, _, before = name.partition("-before-")
+        said = _tr("{day}, before a change of the form").format(day=day) if before else day
+        row.addWidget(label(said, look.fonts.text, name=f"settings.backup.{name}"), 1)
+        button = Button(look, _tr("Restore…"), name=f"settings.restore.{name}")
+        button.setAccessibleName(_tr("Restore the backup of {}").format(said))
+        button.clicked.connect(lambda: self.wanted.emit("restore", name))
+        row.addWidget(button)
+        return made
 
     def _row(self, weight: Weight) -> QWidget:
         look, made = self._look, surface("well")

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from ui.start.begin import BeginBox, Offer
 from ui.start.entry import StartEntry
-from ui.start.key_dialog import KeyDialog
 from ui.theme import Look
+from ui.widgets.key_dialog import KeyDialog
 from ui.widgets.words import breakable, label, surface
 
 WIDTH: Final = 680
@@ -24,6 +24,7 @@ class StartPanel(QFrame):
     begun = Signal(str, str, str)  # task, folder, model
     key_given = Signal(str, str)  # server, key
     shown = Signal()
+    look_wanted = Signal()
 
     def __init__(self, look: Look, *, data_folder: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -38,6 +39,7 @@ class StartPanel(QFrame):
         kept = self.tr("Everything stays on this computer, in {}").format(data_folder)
         self._place = label(kept, fonts.text, "second", name="start.place", wrap=True)
         self.begin = BeginBox(look)
+        self._none = label("", fonts.text, name="start.none", wrap=True)
         self._server = StartEntry(look, "start.local", "cpu", "", "", self.tr("Use it"))
         self._key = StartEntry(
             look,
@@ -56,7 +58,7 @@ class StartPanel(QFrame):
         self._lay_out()
         self._demo.button.clicked.connect(lambda: self.demo_wanted.emit())
         self._key.button.clicked.connect(self._ask_key)
-        self._server.button.clicked.connect(lambda: self.begin.choose_model(self._local))
+        self._server.button.clicked.connect(self._use_local)
         self.begin.begun.connect(self.begun)
         self.show_offers((), "")
 
@@ -68,18 +70,28 @@ class StartPanel(QFrame):
             names.insert(0, chosen)
         self.begin.set_models(names, chosen)
         self.begin.setVisible(bool(names))
+        self._title.setText(self.tr("What should the agent do?") if names else self.tr("Watch an agent work"))
+        self._none.setVisible(not names)
+        self._none.setText(
+            self.tr("No model is set up yet. Here are three ways to begin.")
+            if offers
+            else self.tr("Looking for models…")
+        )
+        here = next((offer for offer in offers if offer.here and offer.models), None)
+        self._local = here.models[0] if here else ""
+        self._server.setVisible(here is not None or not names)
+        self._show_local(here) if here else self._show_no_local()
+        lacking = [offer.title or offer.name for offer in offers if offer.needs_key]
+        self._key.setVisible(bool(lacking) or not names)
+        self._key.button.setEnabled(bool(lacking))
+        named = ", ".join(lacking[:NAMED])
+        if len(lacking) > NAMED:
+            named = self.tr("{names} and {more} more; your own in the settings").format(
+                names=named, more=len(lacking) - NAMED
+            )
+        self._key.say(self.tr("Add a key"), named or self.tr("For a model server"), self.tr("Add…"))
         # Where there is no model yet, the demo is what works at once.
         self._demo.button.wear("" if names else "primary")
-        heading = self.tr("What should the agent do?") if names else self.tr("Choose a model to work with")
-        self._title.setText(heading if offers or names else self.tr("Watch an agent work"))
-        here = next((offer for offer in offers if offer.here and offer.models), None)
-        self._server.setVisible(here is not None)
-        if here is not None:
-            self._show_local(here)
-        lacking = [offer.title or offer.name for offer in offers if offer.needs_key]
-        self._key.setVisible(bool(lacking))
-        if lacking:
-            self._key.say(self.tr("Add a key"), ", ".join(lacking[:6]), self.tr("Add…"))
 
     def begin_in(self, folder: str) -> None:
         """The folder is known; the words are missing."""
@@ -90,11 +102,11 @@ class StartPanel(QFrame):
         self._look = look
         self._title.setFont(look.fonts.heading)
         self._place.setFont(look.fonts.text)
+        self._none.setFont(look.fonts.text)
         for part in (self.begin, self._server, self._key, self._demo):
             part.restyle(look)
 
     def _show_local(self, offer: Offer) -> None:
-        self._local = offer.models[0]
         named = ", ".join(name.split("/", 1)[-1] for name in offer.models[:NAMED])
         more = len(offer.models) - NAMED
         named += self.tr(" and {} more").format(more) if more > 0 else ""
@@ -106,8 +118,29 @@ class StartPanel(QFrame):
             token="done",
         )
 
+    def _show_no_local(self) -> None:
+        """What to do that there is one, and the button that sees it then."""
+        idle = next((offer for offer in self._offers if offer.here), None)
+        if idle is not None:
+            title = self.tr("{} runs on this computer and has no model").format(idle.title or idle.name)
+            text = self.tr("Load one there, then look again.")
+        elif not self._offers:
+            title = self.tr("A model server on this computer")
+            text = self.tr("Ollama, LM Studio, llama.cpp, vLLM and Jan are found by themselves.")
+        else:
+            title = self.tr("No model server runs on this computer")
+            text = self.tr("Start Ollama, LM Studio, llama.cpp, vLLM or Jan, then look again.")
+        self._server.say(title, text, self.tr("Look again"), icon="cpu")
+
+    def _use_local(self) -> None:
+        if self._local:
+            self.begin.choose_model(self._local)
+        else:
+            self.look_wanted.emit()
+
     def _ask_key(self) -> None:
-        dialog = KeyDialog(self._look, self._offers, self)
+        lacking = [(offer.name, offer.title) for offer in self._offers if offer.needs_key]
+        dialog = KeyDialog(self._look, lacking, self)
         dialog.given.connect(self.key_given)
         dialog.open()
 
@@ -121,7 +154,7 @@ class StartPanel(QFrame):
         inside.addWidget(self._title)
         inside.addWidget(self._place)
         inside.addSpacing(8)
-        parts: tuple[QWidget, ...] = (self.begin, self._server, self._key, self._demo)
+        parts: tuple[QWidget, ...] = (self._none, self.begin, self._server, self._key, self._demo)
         for part in parts:
             inside.addWidget(part)
         row = QHBoxLayout()

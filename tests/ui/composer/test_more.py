@@ -40,7 +40,7 @@ def test_ctrl_enter_sends_now(panel: ComposerPanel, qtbot: QtBot) -> None:
 def test_a_file_is_named_from_its_letters(panel: ComposerPanel, qtbot: QtBot) -> None:
     with qtbot.waitSignal(panel.files_wanted):
         write(field(panel), "read @ma")
-    panel.completion.set_files(["a.py", "src/main.py", "deep/mail.txt"])
+    panel.completion.set_found(["a.py", "src/main.py", "deep/mail.txt"], {})
     assert panel.completion.isVisible() and panel.completion.count() == 2
     press(field(panel), Qt.Key.Key_Down)
     press(field(panel), Qt.Key.Key_Tab)
@@ -59,6 +59,11 @@ def test_a_command_is_completed_and_carried_out(panel: ComposerPanel, qtbot: QtB
     with qtbot.waitSignal(panel.commanded) as told:
         press(field(panel), Qt.Key.Key_Return)
     assert told.args == ["run.stop"] and panel.draft() == ""
+    panel.completion.set_found([], {"review": "Look it over"})
+    write(field(panel), "/re")
+    press(field(panel), Qt.Key.Key_Tab)
+    assert panel.draft() == "/review"
+    field(panel).clear()
     write(field(panel), "/other is a message")
     with qtbot.waitSignal(panel.said):
         press(field(panel), Qt.Key.Key_Return)

@@ -117,6 +117,18 @@ def test_search_opens_filters_and_closes(panel: SessionsPanel, qtbot: QtBot) -> 
     assert not field.isVisible() and view(panel).model().rowCount() == 3
 
 
+def test_a_hit_is_chosen_with_its_place(panel: SessionsPanel, qtbot: QtBot) -> None:
+    panel.show_sessions([row("a"), row("b")])
+    panel.open_search()
+    field = find(panel, QLineEdit, "sessions.search")
+    write(field, "inside")
+    panel.show_hits([Hit("b", "what is inside", 12)])
+    assert panel.places() == [("b", 12)]
+    with qtbot.waitSignal(panel.place_chosen) as chosen:
+        press(field, Qt.Key.Key_Return)
+    assert chosen.args == ["b", 12]
+
+
 def test_search_without_a_match_says_so(panel: SessionsPanel, qtbot: QtBot) -> None:
     panel.show_sessions([row("a")])
     panel.open_search()

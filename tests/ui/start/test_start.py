@@ -33,7 +33,27 @@ def test_every_button_on_it_is_connected(look: Look, qtbot: QtBot) -> None:
     qtbot.addWidget(panel)
     panel.show()
     shown = [button.objectName() for button in panel.findChildren(QPushButton) if button.isVisible()]
-    assert shown == ["start.demo"]
+    assert shown == ["start.local", "start.key", "start.demo"]
+    assert not find(panel, QPushButton, "start.key").isEnabled(), "nobody knows yet whose key it would be"
+    with qtbot.waitSignal(panel.look_wanted):
+        click(find(panel, QPushButton, "start.local"))
+
+
+def test_without_a_model_it_says_so_and_what_to_do(look: Look, qtbot: QtBot) -> None:
+    panel = StartPanel(look, data_folder="x")
+    qtbot.addWidget(panel)
+    panel.show()
+    none, demo = find(panel, QLabel, "start.none"), find(panel, QPushButton, "start.demo")
+    assert none.text() == "Looking for models…"
+    panel.show_offers([LOCKED], "")
+    words = " ".join(label.text() for label in panel.findChildren(QLabel) if label.isVisible())
+    assert "No model is set up yet" in words and "No model server runs on this computer" in words
+    assert "Anthropic" in words and demo.property("tone") == "primary"
+    panel.show_offers([Offer("ollama", "Ollama", here=True), LOCKED], "")
+    words = " ".join(label.text() for label in panel.findChildren(QLabel) if label.isVisible())
+    assert "Ollama runs on this computer and has no model" in words
+    panel.show_offers([HERE, LOCKED], "")
+    assert not none.isVisible() and demo.property("tone") == ""
 
 
 def test_what_works_at_once_is_the_first_thing_to_press(look: Look, qtbot: QtBot) -> None:
@@ -74,7 +94,6 @@ def test_a_key_is_given_without_being_shown(look: Look, qtbot: QtBot) -> None:
     qtbot.addWidget(panel)
     panel.show()
     panel.show_offers([LOCKED], "")
-    assert find(panel, QLabel, "start.title").text() == "Choose a model to work with"
     click(find(panel, QPushButton, "start.key"))
     field = find(panel, QLineEdit, "key.value")
     assert field.echoMode() == QLineEdit.EchoMode.Password

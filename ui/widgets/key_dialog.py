@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
-from ui.start.begin import Offer
 from ui.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.words import label
@@ -14,9 +13,10 @@ from ui.widgets.words import label
 class KeyDialog(QDialog):
     given = Signal(str, str)  # server, key
 
-    def __init__(self, look: Look, offers: Sequence[Offer], parent: QWidget | None = None) -> None:
+    def __init__(self, look: Look, servers: Sequence[tuple[str, str]], parent: QWidget | None = None) -> None:
+        """`servers` are names with what a person calls them; the first is chosen."""
         super().__init__(parent)
-        self._offers = [offer for offer in offers if offer.needs_key]
+        self._names = [name for name, _ in servers]
         self.setObjectName("key")
         self.setWindowTitle(self.tr("Add a key"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -24,7 +24,7 @@ class KeyDialog(QDialog):
         self._servers.setObjectName("key.server")
         self._servers.setAccessibleName(self.tr("Server"))
         self._servers.setFont(look.fonts.text)
-        self._servers.addItems([offer.title or offer.name for offer in self._offers])
+        self._servers.addItems([title or name for name, title in servers])
         self._field = QLineEdit()
         self._field.setObjectName("key.value")
         self._field.setAccessibleName(self.tr("Key"))
@@ -39,7 +39,10 @@ class KeyDialog(QDialog):
         row.addStretch(1)
         row.addWidget(cancel)
         row.addWidget(self._keep)
-        text = self.tr("It goes to the keyring of your system and is sent to this server alone.")
+        text = self.tr(
+            "It goes to the keyring of your system and is sent to this server alone. Without a keyring it is kept "
+            "until Journeyman ends."
+        )
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
@@ -55,6 +58,6 @@ class KeyDialog(QDialog):
         self._field.setFocus()
 
     def _give(self) -> None:
-        self.given.emit(self._offers[self._servers.currentIndex()].name, self._field.text().strip())
+        self.given.emit(self._names[self._servers.currentIndex()], self._field.text().strip())
         self._field.clear()
         self.accept()

@@ -1,0 +1,144 @@
+"""The settings of the whole program: open at once, a server added and tried, a hit and its place, a backup put back."""
+
+import asyncio
+import json
+import threading
+from pathlib import Path
+
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPushButton
+
+from app.restoring import put_back, restored
+from core.domain.problems import Trouble
+from core.engine.engine import Engine
+from core.settings.schema import MODELS
+from tests.servers.scripted import answer, chunk, scripted, stream
+from tests.ui.hands import click, find, write
+from tests.ui.test_desktop import BOUND_S, Person, live, until
+from ui.settings.add_server import AddServer
+from ui.settings.dialog import SettingsDialog
+from ui.window_state import WindowState
+
+LISTED = answer(json.dumps({"data": [{"id": "small", "max_model_len": 4096}]}).encode(), "application/json")
+SAID = stream(chunk(content="one, "), chunk(content="two"), chunk("stop"))
+CALLED = stream(
+    chunk(tool_calls=[{"index": 0, "id": "c1", "function": {"name": "note", "arguments": '{"word": "pencil"}'}}]),
+    chunk("tool_calls"),
+)
+
+
+async def opened(person: Person) -> SettingsDialog:
+    person.window.settings_wanted.emit()
+    return await until(lambda: person.window.findChild(SettingsDialog), "the settings")
+
+
+def test_they_open_while_the_engine_is_busy(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        await until(person.window.start.isVisible, "the start screen")
+        (await opened(person)).close()  # from now on they are known
+        await until(lambda: person.window.findChild(SettingsDialog) is None, "the end of it")
+        free = threading.Event()
+
+        async def hold(_engine: Engine) -> None:
+            free.wait(BOUND_S)
+
+        async def hold_up() -> None:
+            await person.program.engine.ask(hold)
+
+        held = asyncio.ensure_future(hold_up())
+        try:
+            dialog = await opened(person)
+            assert dialog.isVisible() and not held.done()
+        finally:
+            free.set()
+            await held
+        await until(lambda: dialog.findChild(QLabel, "settings.data.said"), "the data, counted")
+
+    live(qapp, home, act)
+
+
+def test_a_server_is_added_tried_used_and_removed(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        await until(person.window.start.isVisible, "the start screen")
+        dialog = await opened(person)
+        dialog.show_page(MODELS)
+        await until(lambda: dialog.models.found, "the servers")
+        async with scripted(LISTED, LISTED, answer(SAID), answer(CALLED), LISTED) as server:  # a knock comes first
+            click(find(dialog, QPushButton, "settings.models.add"))
+            adding = find(dialog, AddServer, "add_server")
+            write(find(adding, QLineEdit, "add_server.name"), "box!")
+            write(find(adding, QLineEdit, "add_server.url"), server.url)
+            assert find(adding, QComboBox, "add_server.wire").currentData() == "chat"
+            click(find(adding, QPushButton, "add_server.add"))
+            why = find(adding, QLabel, "add_server.why")
+            await until(lambda: "cannot be a name" in why.text(), "why it was not taken")
+            find(adding, QLineEdit, "add_server.name").setText("box")
+            click(find(adding, QPushButton, "add_server.add"))
+            test = await until(lambda: dialog.findChild(QPushButton, "settings.test.box/small"), "its model")
+            click(test)
+            result = find(dialog, QLabel, "settings.model.box/small.result")
+            await until(lambda: "It answers" in result.text(), "the result")
+            assert "stream" in result.text() and "calls tools" in result.text()
+            click(find(dialog, QPushButton, "settings.use.box/small"))
+            await until(lambda: dialog.findChild(QPushButton, "settings.use.box/small") is None, "that it is used")
+            assert find(dialog, QLineEdit, "settings.model").text() == "box/small"
+            click(find(dialog, QPushButton, "settings.remove.box"))
+            await until(lambda: dialog.findChild(QPushButton, "settings.remove.box") is None, "that it is gone")
+        await until(lambda: "Set." not in find(dialog, QLabel, "settings.said").text(), "the words at the foot")
+        field = find(dialog, QLineEdit, "settings.model")
+        dialog.changed.emit("model", "nobody/x")
+        await until(lambda: "no provider" in find(dialog, QLabel, "settings.said").text(), "why it is not set")
+        assert field.text() and person.notice() == ""
+
+    live(qapp, home, act)
+
+
+def test_a_hit_opens_its_session_at_its_place(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await person.start()()
+        window.go_to(session)
+        await until(person.card, "the card")
+        window.new_run()
+        window.sessions.open_search()
+        write(find(window.sessions, QLineEdit, "sessions.search"), "Kind")
+        (found, seq) = await until(lambda: (hits := window.sessions.places()) and hits[0], "the hit")
+        assert found == session
+        window.sessions.place_chosen.emit(found, seq)
+        assert window.selection.session == session
+        row = window.view.page.view.currentIndex().row()
+        step = window.view.page.model.step(row)
+        assert step is not None and step.kind == "question"
+
+    live(qapp, home, act)
+
+
+def test_a_backup_is_put_back_between_two_windows(qapp: QApplication, home: Path) -> None:
+    names: list[str] = []
+
+    async def make(person: Person) -> None:
+        names.append(await person.start()())
+        made = await person.program.engine.ask(lambda engine: engine.back_up())
+        names.append(made.path.stem.removeprefix("journeyman-"))
+        names.append(await person.start()())
+        await until(lambda: len(person.window.sessions.everything()) == 2, "both sessions")
+        dialog = await opened(person)
+        dialog.show_page("Data")
+        button = await until(lambda: dialog.findChild(QPushButton, f"settings.restore.{names[1]}"), "the backup")
+        click(button)
+        click(find(dialog, QPushButton, "confirm.yes"))
+        await until(lambda: person.program.backup == names[1], "the wish")
+        await until(lambda: not person.shell.isVisible(), "the end of the window")
+
+    async def look(person: Person) -> None:
+        await until(lambda: person.window.selection.session, "the session of the backup")
+        assert [row.id for row in person.window.sessions.everything()] == [names[0]]
+        said = person.window.toast.accessibleName()
+        assert f"The backup of {names[1]} was put back." in said
+
+    live(qapp, home, make)
+    put_back(home, names[1], WindowState(home))
+    live(qapp, home, look)
+    put_back(home, "never", WindowState(home))
+    said = restored(WindowState(home))
+    assert isinstance(said, Trouble) and "cannot be restored" in said.what
+    assert restored(WindowState(home)) is None

@@ -1,0 +1,35 @@
+"""A box to tick whose frame can be seen in every theme."""
+
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QCheckBox, QStyle, QStyleOptionButton, QStylePainter, QWidget
+
+from ui.icons import pixmap
+from ui.theme import Look
+
+
+class Tick(QCheckBox):
+    """Fusion draws the frame darker than the ground, which a dark ground swallows."""
+
+    def __init__(self, look: Look, text: str, *, name: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(text, parent)
+        self._look = look
+        self.setObjectName(name)
+        self.setFont(look.fonts.text)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        option, painter, theme = QStyleOptionButton(), QStylePainter(self), self._look.theme
+        self.initStyleOption(option)
+        box = self.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, self)
+        words = self.style().subElementRect(QStyle.SubElement.SE_CheckBoxContents, option, self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        on = self.isChecked() and self.isEnabled()
+        focused = bool(option.state & QStyle.StateFlag.State_HasFocus)
+        painter.setPen(QPen(theme.accent if on or focused else theme.third, 1))
+        painter.setBrush(theme.accent if on else theme.background)
+        painter.drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3)
+        if self.isChecked():
+            ink = theme.on_accent if on else theme.third
+            painter.drawPixmap(box.topLeft(), pixmap("check", ink, box.width(), self.devicePixelRatioF()))
+        option.rect = words
+        painter.drawControl(QStyle.ControlElement.CE_CheckBoxLabel, option)
