@@ -26,7 +26,7 @@ TURNS = 5
 MOST = 1.2
 LONG = 5_000
 SMALL = 32_000
-BACK = range(500, LONG, 500)  # rounds that read back what the half of them dropped
+BACK = range(450, LONG, 500)  # rounds that read back what the half of them dropped, which is none of these
 
 
 def filled() -> Iterator[Figure]:
