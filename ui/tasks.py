@@ -21,6 +21,7 @@ class Tasks(QObject):
         task = asyncio.get_running_loop().create_task(self._do(work), name=name)
         self._going.add(task)
         task.add_done_callback(self._end)
+        task.add_done_callback(lambda _: work.close())  # a task that is cancelled before it begins leaves it unawaited
 
     async def close(self) -> None:
         """Cancel what goes, and wait for it."""
