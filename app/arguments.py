@@ -4,7 +4,7 @@ import argparse
 from typing import NoReturn
 
 from app import __version__
-from core.domain.consent import DEFAULT_MODE, MODE_WORDS, MODES, Mode
+from core.domain.modes import DEFAULT_MODE, MODE_WORDS, MODES, Mode
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 WIRES = ("chat", "responses", "anthropic", "ollama")

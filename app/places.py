@@ -1,6 +1,5 @@
 """Where data lives: one folder, chosen by the person, the environment or the system."""
 
-import hashlib
 import os
 import sys
 import tempfile
@@ -34,6 +33,8 @@ def socket(folder: Path) -> Path:
     near = folder / "socket"
     if len(os.fsencode(near)) <= SOCKET_LIMIT:
         return near
+    import hashlib  # it loads a large library, and few paths are so long
+
     name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
     user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
     place = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())

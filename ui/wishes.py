@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 from PySide6.QtCore import QObject
 
-from core.domain.consent import Mode, Scope
+from core.domain.consent import Scope
+from core.domain.modes import Mode
 from core.domain.problems import Problem
 from core.domain.question import Answer
 from ui.ask.wanted import Wanted

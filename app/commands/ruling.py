@@ -9,7 +9,8 @@ from app.commands.context import Context
 from app.commands.exits import DONE, FAILED
 from app.output import moment
 from core.domain.clock import SECOND
-from core.domain.consent import DEFAULT_MODE, Allowed, Asks, Denied, Mode, Verdict, canonical
+from core.domain.consent import Allowed, Asks, Denied, Verdict, canonical
+from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Problem
 from core.domain.rules import Rule
 from core.engine.consent import Act, Facts, judge

@@ -3,25 +3,11 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Literal, get_args
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
-Mode = Literal["ask", "edits", "accept", "plan", "trust"]
 Scope = Literal["once", "run", "folder", "always"]
 Level = Literal["verified", "reduced", "none"]  # how well the kernel confines commands here
-
-MODES: tuple[Mode, ...] = get_args(Mode)
-DEFAULT_MODE: Mode = "edits"
-MODE_WORDS: Mapping[Mode, str] = MappingProxyType(
-    {
-        "ask": "ask everything",
-        "edits": "ask before edits and commands",
-        "accept": "accept edits",
-        "plan": "plan, read only",
-        "trust": "trust this folder",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +73,14 @@ class Denied:
 Verdict = Allowed | Asks | Denied
 
 
+_CANONICAL = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False, default=asdict
+).encode
+
+
 def canonical(arguments: Mapping[str, Any]) -> str:
     """The same arguments give the same text, whatever order and blanks they came in."""
-    return json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _CANONICAL(arguments)
 
 
 def fingerprint(

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from core.domain.consent import DEFAULT_MODE, ConsentRequest, Level, Mode, Scope
+from core.domain.consent import ConsentRequest, Level, Scope
 from core.domain.decision import Choice
 from core.domain.filing import SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
+from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Trouble
 from core.domain.question import Answer, Autonomy, Question, Unanswered
 
@@ -77,10 +78,7 @@ class SessionForked:
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """A file of the folder that speaks to agents: its length in characters, and how many of them were told.
-
-    `trouble` says why nothing was.
-    """
+    """A file of the folder that speaks to agents: its characters, how many were told, and why none were."""
 
     name: str
     size: int = 0

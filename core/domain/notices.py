@@ -1,6 +1,5 @@
 """The words of rows that are no act of the agent: limits, modes, walls, what the folder said of itself."""
 
-from core.domain.consent import MODE_WORDS
 from core.domain.events import (
     CallsWritten,
     Guide,
@@ -12,6 +11,7 @@ from core.domain.events import (
     QueueChanged,
     SandboxProven,
 )
+from core.domain.modes import MODE_WORDS
 
 Notice = LimitMet | LimitRaised | Nudged | ModeSet | ModelChosen | CallsWritten | SandboxProven | QueueChanged
 

@@ -1,6 +1,5 @@
 """May this call happen? A pure judgement: built-in denials, then deny > ask > allow, then what the mode says."""
 
-import dataclasses
 import os
 import posixpath
 from collections.abc import Callable, Sequence
@@ -11,19 +10,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from core.domain.command_line import Unclear, Understood, loose_words, read_line
-from core.domain.consent import (
-    Allowed,
-    Asks,
-    ConsentRequest,
-    Denied,
-    Level,
-    Mode,
-    Scope,
-    Verdict,
-    canonical,
-    fingerprint,
-)
+from core.domain.consent import Allowed, Asks, ConsentRequest, Denied, Level, Scope, Verdict, canonical, fingerprint
 from core.domain.ids import consent_id
+from core.domain.modes import Mode
 from core.domain.opened import changed, named, only_reads
 from core.domain.problems import Problem
 from core.domain.programs import for_good, may_be_for_good, obeyed_by
@@ -80,7 +69,7 @@ class Facts:
 
 def act_of(tool: Tool, parameters: Any, call_id: str) -> Act:
     """A call with parameters that were read; every file, command or host it names."""
-    plain = dataclasses.asdict(parameters)
+    plain = {name: getattr(parameters, name) for name in parameters.__dataclass_fields__}
     match tool.touches:
         case "reads" | "writes":
             subjects = tool.paths(parameters) if tool.paths else (str(plain.get("path", ".")),)
@@ -205,7 +194,7 @@ def _built_in(act: Act, facts: Facts) -> Denied | None:
     """What no rule and no mode allows: other places than the folder, secrets, our own data."""
     if _is_path(act):
         for path in act.subjects:
-            for place in (_relative(path, facts), _relative(facts.real(path), facts)):
+            for place in {_relative(path, facts), _relative(facts.real(path), facts)}:
                 if place.startswith(("../", "/")) or place == "..":
                     return Denied(f"{path} is outside the folder.")
                 if is_secret(place):

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 
 from core.domain.clock import Clock, now
-from core.domain.consent import MODES, Mode, OpenConsent, Scope, alike
+from core.domain.consent import OpenConsent, Scope, alike
 from core.domain.events import ConsentGiven, ModeSet, RunEvent, Text
 from core.domain.ids import run_id
+from core.domain.modes import MODES, Mode
 from core.domain.problems import Problem
 from core.domain.rules import Rule
 from core.engine.consent import rules_of

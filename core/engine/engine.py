@@ -7,9 +7,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.domain.consent import Mode, OpenConsent, Scope
+from core.domain.consent import OpenConsent, Scope
 from core.domain.events import KINDS, Attachment, Entry, ModelChosen, RunStarted, SessionOpened, Text
 from core.domain.filing import title_of
+from core.domain.modes import Mode
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow

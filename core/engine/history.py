@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 from core.domain.clock import Clock, now
-from core.domain.consent import MODES
 from core.domain.events import Entry, FilesRewound, PersonSpoke, RunEvent, RunStarted, SessionForked, Text, VerdictGiven
 from core.domain.ids import session_id
+from core.domain.modes import MODES
 from core.domain.problems import Problem
 from core.domain.sessions import SessionRow
 from core.engine.family import with_children

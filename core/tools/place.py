@@ -91,6 +91,8 @@ class Place:
 
     def acting(self, call: str, word: Word | None = None) -> "Place":
         """The same place, for one call."""
+        if call == self.call and word is None:
+            return self
         return replace(self, call=call, word=self.word if word is None else word)
 
     def listener(self) -> Callable[[bytes], None] | None:

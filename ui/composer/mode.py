@@ -6,7 +6,7 @@ from PySide6.QtCore import QCoreApplication, QPoint, Signal
 from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
-from core.domain.consent import MODES, Mode
+from core.domain.modes import MODES, Mode
 from ui.theme import Look
 from ui.widgets.button import Button
 

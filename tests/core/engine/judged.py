@@ -4,7 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from core.domain.consent import Mode, Verdict
+from core.domain.consent import Verdict
+from core.domain.modes import Mode
 from core.domain.rules import Rule, made_rule
 from core.engine.consent import Act, Facts, act_of, judge
 from core.tools.catalogue import TOOLS, read_arguments

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from app.assemble import Services, assemble
-from core.domain.consent import Mode
 from core.domain.events import Entry, RunEvent, RunStarted, Text
+from core.domain.modes import Mode
 from core.domain.problems import Problem
 from core.engine.engine import Engine
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.domain.consent import MODES, Asks, Denied, Mode
+from core.domain.consent import Asks, Denied
+from core.domain.modes import MODES, Mode
 from core.domain.rules import Rule
 from core.engine.consent import Act, judge
 from tests.core.engine.judged import FACTS, act, rule

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from core.domain.consent import Mode
 from core.domain.events import CallRefused, ConsentAsked, Entry, ToolReturned
 from core.domain.ids import call_id
+from core.domain.modes import Mode
 from tests.core.engine.scenes import Scene, bounded, calling, opened, played
 
 CANARY = "canary-41c7-9e02-b5d1"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.domain.consent import ConsentRequest, Mode
+from core.domain.consent import ConsentRequest
 from core.domain.events import (
     CallAllowed,
     CallRefused,
@@ -21,6 +21,7 @@ from core.domain.events import (
     Tainted,
     ToolReturned,
 )
+from core.domain.modes import Mode
 from core.domain.problems import Problem
 from core.domain.question import Answer
 from core.domain.rules import made_rule

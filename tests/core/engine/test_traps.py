@@ -8,7 +8,8 @@ from itertools import product
 import pytest
 
 from core.domain.command_line import Understood, read_line
-from core.domain.consent import Allowed, Asks, Denied, Mode
+from core.domain.consent import Allowed, Asks, Denied
+from core.domain.modes import Mode
 from tests.core.engine.judged import FACTS, act, rule, verdict
 from tests.core.engine.traps import EVERYDAY, EVIL, JOINED, KEPT, TRAPS, TWISTED
 
