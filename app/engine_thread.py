@@ -7,8 +7,9 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.domain.events import ConsentAsked, QuestionAsked
+from core.domain.consent import ConsentAsked
 from core.domain.problems import Problem
+from core.domain.question import QuestionAsked
 from core.store.told import Gone, Told
 from ui.feed import Feed
 from ui.markdown import prepare

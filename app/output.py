@@ -61,7 +61,7 @@ def plain_entry(entry: "Entry", whole: Callable[[str], bytes]) -> dict[str, Any]
 
 
 def _plain(value: Any, whole: Callable[[str], bytes]) -> Any:
-    from core.domain.events import Text
+    from core.domain.text import Text
 
     if isinstance(value, Text):
         return whole(value.blob).decode("utf-8", "replace") if value.blob else value.head

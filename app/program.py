@@ -142,7 +142,8 @@ class Program(QObject):
         async def start(engine: "Engine") -> str:
             # Imported in the engine's thread: the window's must not wait for what that one is importing.
             from app.commands.run import DEMO_TASK, demo_script, sample_folder
-            from core.domain.events import RunStarted, Text
+            from core.domain.events import RunStarted
+            from core.domain.text import Text
             from core.models.catalogue import SCRIPTED
 
             folder = sample_folder(self._folder)

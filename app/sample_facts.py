@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from core.domain.events import (
-    Attachment,
     Call,
     CallStarted,
     FileChanged,
@@ -17,10 +16,10 @@ from core.domain.events import (
     RequestSent,
     RunEvent,
     RunStarted,
-    Text,
     ToolReturned,
     Usage,
 )
+from core.domain.text import Attachment, Text
 from core.store.blobs import blob_hash
 
 MODEL: Final = "ollama/qwen3:32b"

@@ -4,27 +4,22 @@ from pathlib import Path
 from typing import Final
 
 from app.sample_facts import At, Made, asked, did, name_of, picture, thought
-from core.domain.consent import ConsentRequest, canonical, fingerprint
+from core.domain.consent import CallAllowed, ConsentAsked, ConsentRequest, canonical, fingerprint
 from core.domain.decision import Choice
 from core.domain.events import (
-    Attachment,
-    CallAllowed,
     CallStarted,
-    ConsentAsked,
     ContextCompacted,
     DecisionMade,
     FileChanged,
-    QuestionAnswered,
-    QuestionAsked,
     RunEnded,
     RunEvent,
     RunInterrupted,
-    Text,
     VerdictGiven,
 )
 from core.domain.filing import SessionArchived, SessionPinned, SessionTrashed
 from core.domain.problems import Trouble
-from core.domain.question import Answer, Option, Part, Question
+from core.domain.question import Answer, Option, Part, Question, QuestionAnswered, QuestionAsked
+from core.domain.text import Attachment, Text
 from core.store.blobs import blob_hash
 
 HOUR: Final = 3600

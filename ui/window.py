@@ -8,15 +8,10 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
-from core.domain.events import (
-    ConsentAsked,
-    ConsentGiven,
-    QuestionAnswered,
-    QuestionAsked,
-    RunEnded,
-    RunStarted,
-)
+from core.domain.consent import ConsentAsked, ConsentGiven
+from core.domain.events import RunEnded, RunStarted
 from core.domain.problems import Trouble
+from core.domain.question import QuestionAnswered, QuestionAsked
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.engine.drafts import Draft

@@ -6,9 +6,10 @@ from app.commands.consenting import tell_consent
 from app.commands.context import Context
 from app.commands.exits import BY_STATUS, FAILED, STOPPED, WAITING
 from app.output import plain_entry
-from core.domain.events import ConsentAsked, QuestionAsked, Replied, RunEnded, RunInterrupted
+from core.domain.consent import ConsentAsked
+from core.domain.events import Replied, RunEnded, RunInterrupted
 from core.domain.problems import Problem
-from core.domain.question import Answer, Question
+from core.domain.question import Answer, Question, QuestionAsked
 from core.domain.sessions import SessionRow
 from core.domain.steps import OPEN, Step, verb
 from core.engine.engine import Engine

@@ -12,8 +12,9 @@ from app.commands.follow import step_line
 from app.output import Output, plain_entry
 from app.single import Lock
 from core.domain.clock import SECOND
-from core.domain.events import CallRefused, CallStarted, Entry, PersonSpoke, QuestionAsked, Replied, RequestSent
+from core.domain.events import CallRefused, CallStarted, Entry, PersonSpoke, Replied, RequestSent
 from core.domain.problems import Problem
+from core.domain.question import QuestionAsked
 from core.domain.steps import OPEN
 from core.engine.replay import Pace, Replayed
 from core.engine.replay import replay as play

@@ -8,8 +8,9 @@ from pathlib import Path
 from app.commands.context import Context
 from app.commands.exits import STOPPED
 from app.commands.follow import Follower, follow_started, read_file, session_named
-from core.domain.events import RunStarted, Text
+from core.domain.events import RunStarted
 from core.domain.problems import Problem
+from core.domain.text import Text
 from core.models.catalogue import SCRIPTED
 
 DEMO_ROUNDS = 60

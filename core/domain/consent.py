@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from core.domain.modes import Mode
+from core.domain.text import Text
+
 Scope = Literal["once", "run", "folder", "always"]
 Level = Literal["verified", "reduced", "none"]  # how well the kernel confines commands here
 
@@ -112,3 +115,43 @@ def alike(one: ConsentRequest, other: ConsentRequest) -> bool:
     return bool(one.patterns) and one.undoable and other.undoable and all(
         getattr(one, name) == getattr(other, name) for name in same
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentAsked:
+    """May this call happen? `arguments` are the canonical ones that the request's fingerprint is made of."""
+
+    request: ConsentRequest
+    arguments: Text = Text()
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentGiven:
+    """A person's word on a request. `by` is the person, or the mode or rule that spoke instead of one.
+
+    `pattern` is what was remembered, one a line, and `rules` are the ids of the rules that remember it.
+    """
+
+    request_id: str
+    allowed: bool
+    scope: Scope = "once"
+    pattern: str = ""
+    reason: Text = Text()
+    by: str = "person"
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallAllowed:
+    """A call that nobody was asked about: `cause` is what allowed it, `rule` the id of a rule if it was one."""
+
+    call_id: str
+    cause: str
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModeSet:
+    """From here on the session asks so much, and no more."""
+
+    mode: Mode

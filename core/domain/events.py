@@ -7,21 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from core.domain.consent import ConsentRequest, Level, Scope
+from core.domain.consent import CallAllowed, ConsentAsked, ConsentGiven, Level, ModeSet
 from core.domain.decision import Choice
 from core.domain.filing import SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
 from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Trouble
-from core.domain.question import Answer, Autonomy, Question, Unanswered
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """Words of any length. Long ones are kept apart: then `head` is their start and `blob` names the whole."""
-
-    head: str = ""
-    size: int = 0
-    blob: str = ""
+from core.domain.question import Autonomy, QuestionAnswered, QuestionAsked, QuestionHeld, Unanswered
+from core.domain.rewinding import FilesRewound
+from core.domain.text import Attachment, Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +35,6 @@ class Usage:
     cached: int = 0
     written: int = 0
     reasoning: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Attachment:
-    """An image or a document that the person sent along, or a tool gives; its contents are a blob."""
-
-    name: str
-    media_type: str
-    blob: str
-    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,68 +304,6 @@ class DelegateEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionAsked:
-    question: Question
-    call_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionAnswered:
-    """Also the result of the call that asked."""
-
-    question_id: str
-    call_id: str
-    answer: Answer
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionHeld:
-    """Somebody has begun to answer: from here on it waits, however little time it had."""
-
-    question_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class ConsentAsked:
-    """May this call happen? `arguments` are the canonical ones that the request's fingerprint is made of."""
-
-    request: ConsentRequest
-    arguments: Text = Text()
-
-
-@dataclass(frozen=True, slots=True)
-class ConsentGiven:
-    """A person's word on a request. `by` is the person, or the mode or rule that spoke instead of one.
-
-    `pattern` is what was remembered, one a line, and `rules` are the ids of the rules that remember it.
-    """
-
-    request_id: str
-    allowed: bool
-    scope: Scope = "once"
-    pattern: str = ""
-    reason: Text = Text()
-    by: str = "person"
-    rules: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ModeSet:
-    """From here on the session asks so much, and no more."""
-
-    mode: Mode
-
-
-@dataclass(frozen=True, slots=True)
-class CallAllowed:
-    """A call that nobody was asked about: `cause` is what allowed it, `rule` the id of a rule if it was one."""
-
-    call_id: str
-    cause: str
-    rule: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class DecisionMade:
     """Options weighed, one chosen."""
 
@@ -495,29 +416,6 @@ class RunEnded:
     reason: str = ""
     trouble: Trouble | None = None
     summary: Text = Text()
-
-
-@dataclass(frozen=True, slots=True)
-class Rewound:
-    """A file that was put back: its contents before and after that, as blobs; empty means there was, or is, no file."""
-
-    path: str
-    before: str = ""
-    after: str = ""
-    mode: int = 0  # the permission bits it had before that; 0 means not known
-
-
-@dataclass(frozen=True, slots=True)
-class FilesRewound:
-    """A person put files back to how they were after the entry `to`. Durable before the act.
-
-    `left` are files that stayed as they are; `undoes` is the entry of the rewind that this one takes back.
-    """
-
-    to: int
-    files: tuple[Rewound, ...] = ()
-    left: tuple[str, ...] = ()
-    undoes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from core.domain.events import Attachment, Call, Text
+from core.domain.events import Call
+from core.domain.text import Attachment, Text
 
 
 @dataclass(frozen=True, slots=True)

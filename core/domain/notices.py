@@ -1,12 +1,12 @@
 """The words of rows that are no act of the agent: limits, modes, walls, what the folder said of itself."""
 
+from core.domain.consent import ModeSet
 from core.domain.events import (
     CallsWritten,
     Guide,
     LimitMet,
     LimitRaised,
     ModelChosen,
-    ModeSet,
     Nudged,
     QueueChanged,
     SandboxProven,

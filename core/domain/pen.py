@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
-from core.domain.events import Entry, Text
+from core.domain.events import Entry
+from core.domain.text import Text
 
 OBJECT_LIMIT = 300
 OPEN = frozenset({"running", "waiting", "unknown", "interrupted", "paused"})

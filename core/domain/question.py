@@ -119,3 +119,25 @@ def _asked(question: Question) -> list[tuple[str, tuple[str, ...]]]:
 
 def _plain(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip(EDGES).casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAsked:
+    question: Question
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswered:
+    """Also the result of the call that asked."""
+
+    question_id: str
+    call_id: str
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionHeld:
+    """Somebody has begun to answer: from here on it waits, however little time it had."""
+
+    question_id: str

@@ -2,16 +2,12 @@
 
 from typing import Any, NamedTuple
 
+from core.domain.consent import ConsentAsked, ConsentGiven, ModeSet
 from core.domain.events import (
-    ConsentAsked,
-    ConsentGiven,
     ContextCompacted,
     DelegateEnded,
     Entry,
     ModelChosen,
-    ModeSet,
-    QuestionAnswered,
-    QuestionAsked,
     Replied,
     RequestSent,
     RunEnded,
@@ -24,6 +20,7 @@ from core.domain.events import (
     VerdictGiven,
 )
 from core.domain.filing import Filing, SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
+from core.domain.question import QuestionAnswered, QuestionAsked
 from core.domain.steps import Outline, Step, line
 
 ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed": "failed"}

@@ -7,32 +7,25 @@ session's rows: all that the next fact needs, and all of it can be read back fro
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from core.domain.consent import CallAllowed, ConsentAsked, ConsentGiven, ModeSet
 from core.domain.events import (
-    CallAllowed,
     CallRefused,
     CallStarted,
     CallsWritten,
     CommandEnded,
-    ConsentAsked,
-    ConsentGiven,
     ContextCompacted,
     DecisionMade,
     Delegated,
     DelegateEnded,
     Entry,
     FileChanged,
-    FilesRewound,
     HookRan,
     LimitMet,
     LimitRaised,
     ModelChosen,
-    ModeSet,
     Nudged,
     PersonSpoke,
     ProblemReported,
-    QuestionAnswered,
-    QuestionAsked,
-    QuestionHeld,
     QueueChanged,
     Replied,
     ReplyCut,
@@ -58,7 +51,8 @@ from core.domain.pen import Outline as Outline
 from core.domain.pen import Pen as _Pen
 from core.domain.pen import Step as Step
 from core.domain.pen import line as line
-from core.domain.question import spoken
+from core.domain.question import QuestionAnswered, QuestionAsked, QuestionHeld, spoken
+from core.domain.rewinding import FilesRewound
 
 VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {

@@ -3,8 +3,9 @@
 import difflib
 from typing import Any
 
-from core.domain.events import Attachment, FileChanged, RunEvent, Text, ToolReturned
+from core.domain.events import FileChanged, RunEvent, ToolReturned
 from core.domain.problems import Problem
+from core.domain.text import Attachment, Text
 from core.store.blobs import blob_hash
 from core.tools.place import Place
 from core.tools.seen import seen_after

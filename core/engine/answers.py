@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from core.domain.events import QuestionAnswered, QuestionHeld
 from core.domain.problems import Problem
-from core.domain.question import Answer
+from core.domain.question import Answer, QuestionAnswered, QuestionHeld
 from core.store.journal import Journal
 from core.store.reader import Reader
 

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from core.domain.events import CallRefused, DecisionMade, QuestionAnswered, QuestionAsked, RunStarted, Text
+from core.domain.events import CallRefused, DecisionMade, RunStarted
 from core.domain.ids import question_id
-from core.domain.question import CAPS, Answer, Question, same_question
+from core.domain.question import CAPS, Answer, Question, QuestionAnswered, QuestionAsked, same_question
+from core.domain.text import Text
 from core.engine.work import Work
 from core.tools.ask import AskUser, question
 

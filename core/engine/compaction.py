@@ -3,8 +3,9 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from core.domain.events import ContextCompacted, Text
+from core.domain.events import ContextCompacted
 from core.domain.messages import Message
+from core.domain.text import Text
 
 PERSON, NOTES, REPLIES, SUMMARY, MEMORY, SKILLS = "person", "notes", "replies", "summary", "memory", "skills"
 STAY = frozenset({MEMORY, SKILLS})

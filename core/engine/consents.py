@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 
 from core.domain.clock import Clock, now
-from core.domain.consent import OpenConsent, Scope, alike
-from core.domain.events import ConsentGiven, ModeSet, RunEvent, Text
+from core.domain.consent import ConsentGiven, ModeSet, OpenConsent, Scope, alike
+from core.domain.events import RunEvent
 from core.domain.ids import run_id
 from core.domain.modes import MODES, Mode
 from core.domain.problems import Problem
 from core.domain.rules import Rule
+from core.domain.text import Text
 from core.engine.consent import rules_of
 from core.engine.doubt import GOES_ON
 from core.store.journal import Journal

@@ -4,43 +4,37 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from core.domain.clock import SECOND
+from core.domain.consent import ConsentGiven, ModeSet
 from core.domain.events import (
-    Attachment,
     Call,
     CallRefused,
     CallStarted,
     CallsWritten,
-    ConsentGiven,
     ContextCompacted,
     Delegated,
     DelegateEnded,
     Entry,
-    FilesRewound,
     LimitMet,
     LimitRaised,
     ModelChosen,
-    ModeSet,
     Nudged,
     PersonSpoke,
-    QuestionAnswered,
-    QuestionAsked,
-    QuestionHeld,
     QueueChanged,
     Replied,
     RequestSent,
     Retried,
-    Rewound,
     RunEnded,
     RunInterrupted,
     RunResumed,
     RunStarted,
-    Text,
     ToolReturned,
 )
 from core.domain.filing import Filing
 from core.domain.messages import Message
 from core.domain.problems import Problem
-from core.domain.question import Answer, Question, spoken
+from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked, QuestionHeld, spoken
+from core.domain.rewinding import FilesRewound, Rewound
+from core.domain.text import Attachment, Text
 from core.engine.compaction import NOTES, PERSON, REPLIES, compacted
 from core.engine.limits import FIELDS
 from core.engine.repeats import Repeats

@@ -18,12 +18,12 @@ from core.domain.events import (
     RunStarted,
     SessionOpened,
     Tainted,
-    Text,
     ToolReturned,
 )
 from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.domain.steps import line
+from core.domain.text import Text
 from core.engine.conversation import Conversation
 from core.engine.doubt import GOES_ON, Settle
 from core.engine.limits import FIELDS

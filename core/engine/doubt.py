@@ -3,8 +3,9 @@
 from collections.abc import Collection
 from typing import Literal
 
-from core.domain.events import RunEnded, RunEvent, RunResumed, Text, ToolReturned
+from core.domain.events import RunEnded, RunEvent, RunResumed, ToolReturned
 from core.domain.problems import Problem
+from core.domain.text import Text
 
 Settle = Literal["", "again", "skip", "end"]  # what to do with calls that may have run
 GOES_ON = frozenset({"running", "waiting", "interrupted", "paused"})  # sessions that have not ended

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.domain.consent import OpenConsent, Scope
-from core.domain.events import KINDS, Attachment, Entry, ModelChosen, RunStarted, SessionOpened, Text
+from core.domain.events import KINDS, Entry, ModelChosen, RunStarted, SessionOpened
 from core.domain.filing import title_of
 from core.domain.modes import Mode
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
+from core.domain.text import Attachment, Text
 from core.engine.choosing import choose_model
 from core.engine.consents import Consents
 from core.engine.conversation import start_of

@@ -4,7 +4,8 @@ from bisect import bisect_left
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
-from core.domain.events import CallStarted, Delegated, Entry, FileChanged, FilesRewound
+from core.domain.events import CallStarted, Delegated, Entry, FileChanged
+from core.domain.rewinding import FilesRewound
 
 Read = Callable[[str], AsyncIterator[Entry]]
 ACTS = (CallStarted, FileChanged, FilesRewound)

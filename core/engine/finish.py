@@ -1,6 +1,7 @@
 """Is a reply without calls the end of the run? Where more was agreed than that, it is looked at once more."""
 
-from core.domain.events import Nudged, RunEnded, Text
+from core.domain.events import Nudged, RunEnded
+from core.domain.text import Text
 from core.engine.delegate import check_shape
 from core.engine.work import Work
 from core.models.spoken import ENDS

@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, cast
 
+from core.domain.consent import ConsentAsked
 from core.domain.events import (
-    ConsentAsked,
     Entry,
-    QuestionAsked,
     Replied,
     RunEnded,
     RunEvent,
@@ -17,10 +16,11 @@ from core.domain.events import (
     RunStarted,
     SessionForked,
     SessionOpened,
-    Text,
     ToolReturned,
 )
 from core.domain.filing import SessionArchived, SessionPinned, SessionTrashed
+from core.domain.question import QuestionAsked
+from core.domain.text import Text
 from core.engine.conversation import Conversation
 
 Why = Literal["fork", "edit", "model"]

@@ -1,8 +1,9 @@
 """What keeps a run from going on for ever: its limits, and the same call again and again."""
 
-from core.domain.events import LimitMet, LimitRaised, Nudged, RunEnded, Text
+from core.domain.events import LimitMet, LimitRaised, Nudged, RunEnded
 from core.domain.ids import question_id
 from core.domain.question import Option, Question
+from core.domain.text import Text
 from core.engine.limits import Reached, reached
 from core.engine.work import Work
 

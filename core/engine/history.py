@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Literal
 
 from core.domain.clock import Clock, now
-from core.domain.events import Entry, FilesRewound, PersonSpoke, RunEvent, RunStarted, SessionForked, Text, VerdictGiven
+from core.domain.events import Entry, PersonSpoke, RunEvent, RunStarted, SessionForked, VerdictGiven
 from core.domain.ids import session_id
 from core.domain.modes import MODES
 from core.domain.problems import Problem
+from core.domain.rewinding import FilesRewound
 from core.domain.sessions import SessionRow
+from core.domain.text import Text
 from core.engine.family import with_children
 from core.engine.fork import Why, fork_facts
 from core.engine.rewind import (

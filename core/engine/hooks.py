@@ -13,8 +13,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from core.domain.events import HookRan, Text
+from core.domain.events import HookRan
 from core.domain.problems import Problem
+from core.domain.text import Text
 from core.workspace.launch import Asked, Launch, Limits, clean_environment, limited
 from core.workspace.process import begin
 

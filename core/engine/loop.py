@@ -14,12 +14,12 @@ from core.domain.events import (
     RunEnded,
     RunEvent,
     RunPaused,
-    Text,
     ToolReturned,
     Usage,
 )
 from core.domain.ids import call_id
 from core.domain.problems import Problem
+from core.domain.text import Text
 from core.engine.asking import ask_person
 from core.engine.calls import look_for_calls, turn_to_words
 from core.engine.drafts import Draft

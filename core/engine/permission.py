@@ -4,19 +4,10 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from core.domain.consent import Allowed, Asks, Denied, Verdict, stale
-from core.domain.events import (
-    Call,
-    CallAllowed,
-    CallRefused,
-    ConsentAsked,
-    ConsentGiven,
-    Entry,
-    ModeSet,
-    RunEvent,
-    Text,
-)
+from core.domain.consent import Allowed, Asks, CallAllowed, ConsentAsked, ConsentGiven, Denied, ModeSet, Verdict, stale
+from core.domain.events import Call, CallRefused, Entry, RunEvent
 from core.domain.ids import consent_id
+from core.domain.text import Text
 from core.engine.work import Work
 from core.store.told import Told
 from core.tools.place import UNSAID, Word

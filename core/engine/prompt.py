@@ -10,9 +10,10 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
-from core.domain.events import Guide, RunStarted, Text
+from core.domain.events import Guide, RunStarted
 from core.domain.problems import Problem
 from core.domain.provenance import Source, instruction, marked, new_boundary
+from core.domain.text import Text
 from core.engine.profiles import Profile, profile, told
 from core.tools.catalogue import names
 from core.tools.recall import RECALL

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.domain.events import Attachment, QueueChanged, Text
+from core.domain.events import QueueChanged
 from core.domain.messages import Message
 from core.domain.problems import Problem
+from core.domain.text import Attachment, Text
 from core.engine.compaction import PERSON
 from core.engine.conversation import Conversation, start_of
 from core.engine.doubt import GOES_ON

@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncIterator, Iterable
 
-from core.domain.events import CallRefused, Entry, Nudged, PersonSpoke, QuestionAnswered, Replied, ToolReturned
+from core.domain.events import CallRefused, Entry, Nudged, PersonSpoke, Replied, ToolReturned
 from core.domain.problems import Problem
-from core.domain.question import spoken
+from core.domain.question import QuestionAnswered, spoken
 from core.domain.steps import line
 from core.engine.work import Work
 from core.tools.recall import TALK, Recall

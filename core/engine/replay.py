@@ -12,14 +12,11 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from core.domain.consent import Allowed, Asks, Denied, Verdict
+from core.domain.consent import Allowed, Asks, CallAllowed, ConsentAsked, ConsentGiven, Denied, Verdict
 from core.domain.events import (
     Call,
-    CallAllowed,
     CallRefused,
     CallStarted,
-    ConsentAsked,
-    ConsentGiven,
     Entry,
     Replied,
     ReplyCut,
@@ -32,12 +29,12 @@ from core.domain.events import (
     RunResumed,
     RunStarted,
     SessionOpened,
-    Text,
     ToolReturned,
     kind_of,
 )
 from core.domain.ids import consent_id
 from core.domain.problems import Problem
+from core.domain.text import Text
 from core.engine.conversation import Conversation
 from core.engine.doubt import SKIPPED
 from core.engine.drafts import Drafts

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from core.domain.events import CallStarted, Entry, FileChanged, FilesRewound, Rewound
+from core.domain.events import CallStarted, Entry, FileChanged
 from core.domain.problems import Problem
+from core.domain.rewinding import FilesRewound, Rewound
 from core.engine.acts import lines_changed
 from core.store.blobs import blob_hash
 from core.workspace.broker import WRITE_LIMIT, Broker

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from core.domain.consent import ConsentRequest
-from core.domain.events import ConsentAsked, ConsentGiven, FileChanged, RunEvent, RunStarted, Tainted, Text
+from core.domain.consent import ConsentAsked, ConsentGiven, ConsentRequest
+from core.domain.events import FileChanged, RunEvent, RunStarted, Tainted
 from core.domain.provenance import Source
+from core.domain.text import Text
 
 
 @dataclass(slots=True)

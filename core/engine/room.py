@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from core.domain.events import ContextCompacted, RequestSent, Text
+from core.domain.events import ContextCompacted, RequestSent
 from core.domain.messages import Message
 from core.domain.problems import Problem
+from core.domain.text import Text
 from core.domain.tiers import ONE_FOR_ALL, Choice, Moment, choose
 from core.engine.compaction import compacted, fact, plan
 from core.engine.conversation import TOO_LONG

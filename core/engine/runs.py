@@ -9,20 +9,11 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from core.domain.events import (
-    Attachment,
-    PersonSpoke,
-    RunEnded,
-    RunEvent,
-    RunInterrupted,
-    RunPaused,
-    RunStarted,
-    SessionOpened,
-    Text,
-)
+from core.domain.events import PersonSpoke, RunEnded, RunEvent, RunInterrupted, RunPaused, RunStarted, SessionOpened
 from core.domain.ids import session_id
 from core.domain.problems import Problem, Trouble
 from core.domain.sessions import SessionRow
+from core.domain.text import Attachment, Text
 from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
 from core.engine.answers import Answers
 from core.engine.choosing import doubted_of, talk_of

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from importlib import resources
 from string import Template
 
-from core.domain.events import RequestSent, Text, Usage
+from core.domain.events import RequestSent, Usage
 from core.domain.messages import Message
 from core.domain.problems import Problem, Trouble
 from core.domain.provenance import new_boundary
+from core.domain.text import Text
 from core.domain.tiers import Choice, choose
 from core.engine.compaction import NOTES, PERSON, SUMMARY
 from core.engine.recall import one_line

@@ -7,23 +7,11 @@ from typing import Any
 
 from core.domain.clock import SECOND, now
 from core.domain.consent import Verdict
-from core.domain.events import (
-    Attachment,
-    Call,
-    CommandEnded,
-    Entry,
-    QuestionAnswered,
-    QuestionAsked,
-    QuestionHeld,
-    RunEnded,
-    RunEvent,
-    RunStarted,
-    SandboxProven,
-    Text,
-)
+from core.domain.events import Call, CommandEnded, Entry, RunEnded, RunEvent, RunStarted, SandboxProven
 from core.domain.messages import Message
 from core.domain.problems import Problem
-from core.domain.question import Answer, Question, expired
+from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked, QuestionHeld, expired
+from core.domain.text import Attachment, Text
 from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
 from core.engine.acts import act, file_changed
 from core.engine.conversation import Conversation

@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
-from core.domain.events import Attachment
 from core.domain.messages import Message
+from core.domain.text import Attachment
 from core.models.anthropic_reply import AnthropicReply
 from core.models.attach import Part, Shapes, parts_of
 from core.models.carry import carried, stamp

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from core.domain.events import Attachment
 from core.domain.messages import Message
+from core.domain.text import Attachment
 from core.models.model import Request
 
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})

@@ -4,9 +4,10 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from core.domain.events import Attachment, Text, Usage
+from core.domain.events import Usage
 from core.domain.messages import Message
 from core.domain.problems import Problem
+from core.domain.text import Attachment, Text
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from core.domain.events import (
     RunInterrupted,
     RunPaused,
     RunStarted,
-    Text,
 )
 from core.domain.problems import Trouble
+from core.domain.text import Text
 from core.models.model import Asked, Delta, Fault, Request
 from core.models.retry import LONGEST_S
 

@@ -12,8 +12,8 @@ from importlib import resources
 from string import Template
 from typing import Any
 
-from core.domain.events import Text
 from core.domain.messages import Message
+from core.domain.text import Text
 from core.models.model import Asked, Delta, Model, Request
 
 FINAL = "final"

@@ -5,7 +5,7 @@ The weights are fitted to o200k_base over 15 kinds of text; by kind the estimate
 
 import re
 
-from core.domain.events import Text
+from core.domain.text import Text
 from core.models.attach import IMAGES
 from core.models.model import Request
 

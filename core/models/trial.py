@@ -4,9 +4,9 @@ import time
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from core.domain.events import Text
 from core.domain.messages import Message
 from core.domain.problems import Trouble
+from core.domain.text import Text
 from core.models.model import Delta, Fault, Model, Request, ToolSpec, Wanted
 
 LONGEST = 512  # tokens: a model that thinks first needs some

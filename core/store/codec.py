@@ -5,7 +5,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast, get_args, get_origin
 
-from core.domain.events import KINDS, RunEvent, Text, kind_of
+from core.domain.events import KINDS, RunEvent, kind_of
+from core.domain.text import Text
 from core.store.blobs import blob_hash
 
 if TYPE_CHECKING:

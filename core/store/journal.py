@@ -7,20 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from core.domain.clock import Clock, now
-from core.domain.events import (
-    ConsentAsked,
-    ConsentGiven,
-    Entry,
-    PersonSpoke,
-    QuestionAnswered,
-    QuestionAsked,
-    RunEnded,
-    RunEvent,
-    RunStarted,
-    SessionOpened,
-)
+from core.domain.consent import ConsentAsked, ConsentGiven
+from core.domain.events import Entry, PersonSpoke, RunEnded, RunEvent, RunStarted, SessionOpened
 from core.domain.ids import session_id
 from core.domain.problems import Problem
+from core.domain.question import QuestionAnswered, QuestionAsked
 from core.domain.sessions import SessionRow, fold_session
 from core.domain.steps import OPEN, Outline, fold
 from core.store.blobs import deflate, inflate

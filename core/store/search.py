@@ -12,11 +12,8 @@ from core.domain.events import (
     CommandEnded,
     ContextCompacted,
     FileChanged,
-    FilesRewound,
     Nudged,
     PersonSpoke,
-    QuestionAnswered,
-    QuestionAsked,
     QueueChanged,
     Replied,
     ReplyCut,
@@ -27,7 +24,8 @@ from core.domain.events import (
     VerdictGiven,
 )
 from core.domain.filing import SessionRenamed
-from core.domain.question import spoken
+from core.domain.question import QuestionAnswered, QuestionAsked, spoken
+from core.domain.rewinding import FilesRewound
 from core.store.keys import place, session_of, span
 
 CAP = 262_144  # characters of one text that are indexed

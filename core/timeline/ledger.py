@@ -6,8 +6,9 @@ Categories are system, tools, skills, memory, summary, person, notes, replies, a
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from core.domain.events import ContextCompacted, Entry, Replied, RequestSent, Text
+from core.domain.events import ContextCompacted, Entry, Replied, RequestSent
 from core.domain.problems import Trouble
+from core.domain.text import Text
 
 RESULTS = "results:"
 ORDER = ("system", "tools", "skills", "memory", "summary", "person", "notes", "replies")

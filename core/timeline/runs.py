@@ -13,8 +13,6 @@ from core.domain.events import (
     FileChanged,
     PersonSpoke,
     ProblemReported,
-    QuestionAnswered,
-    QuestionAsked,
     Replied,
     RequestSent,
     Retried,
@@ -24,12 +22,13 @@ from core.domain.events import (
     RunResumed,
     RunStarted,
     SessionForked,
-    Text,
     ToolReturned,
     VerdictGiven,
 )
 from core.domain.problems import Trouble
+from core.domain.question import QuestionAnswered, QuestionAsked
 from core.domain.steps import line
+from core.domain.text import Text
 
 Judgement = Literal["good", "bad", "unknown"]
 ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed": "failed"}

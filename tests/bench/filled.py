@@ -11,8 +11,9 @@ from statistics import median
 from typing import Any
 
 from app.assemble import assemble
-from core.domain.events import ContextCompacted, RequestSent, RunStarted, Text, ToolReturned
+from core.domain.events import ContextCompacted, RequestSent, RunStarted, ToolReturned
 from core.domain.ids import call_id
+from core.domain.text import Text
 from core.engine.conversation import Conversation
 from core.engine.engine import Engine
 from core.engine.weights import weight

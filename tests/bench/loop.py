@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from app import places
 from app.assemble import assemble
-from core.domain.events import RunStarted, Text
+from core.domain.events import RunStarted
+from core.domain.text import Text
 from core.store import database
 from tests.bench.bench import Figure, scratch
 

@@ -11,7 +11,9 @@ from statistics import median
 from typing import Any
 
 from app.assemble import Services, assemble
-from core.domain.events import CallStarted, Entry, QuestionAsked, RequestSent, RunStarted, Text
+from core.domain.events import CallStarted, Entry, RequestSent, RunStarted
+from core.domain.question import QuestionAsked
+from core.domain.text import Text
 from core.engine.engine import Engine
 from tests.bench.bench import Figure, percentile, scratch
 

@@ -18,9 +18,10 @@ from app.desktop import paint
 from app.display import application
 from app.program import Program
 from core.domain.clock import SECOND, now
-from core.domain.events import RunStarted, Text
+from core.domain.events import RunStarted
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
+from core.domain.text import Text
 from core.models.catalogue import SCRIPTED
 from core.store.database import Database
 from core.store.journal import Journal

@@ -11,8 +11,8 @@ from statistics import median
 
 import httpx
 
-from core.domain.events import Text
 from core.domain.messages import Message
+from core.domain.text import Text
 from core.models.chat import Chat
 from core.models.model import Request
 from core.models.server import Server

@@ -13,8 +13,9 @@ from contextlib import closing
 from datetime import date
 from pathlib import Path
 
-from core.domain.events import CallStarted, PersonSpoke, RunEvent, RunStarted, Text
+from core.domain.events import CallStarted, PersonSpoke, RunEvent, RunStarted
 from core.domain.problems import Problem
+from core.domain.text import Text
 from core.store.backup import back_up, restore
 from core.store.codec import pack
 from core.store.journal import Journal

@@ -9,7 +9,8 @@ import pytest
 WORK = """
 import asyncio, os, sys
 from pathlib import Path
-from core.domain.events import PersonSpoke, Text
+from core.domain.events import PersonSpoke
+from core.domain.text import Text
 from core.domain.problems import Problem
 from core.store.backup import back_up
 from core.store.journal import Journal

@@ -22,7 +22,8 @@ CALLS = "trace=pwrite64,write,fsync,fdatasync,ftruncate,unlink"
 WRITER = """
 import asyncio, os, sys
 from pathlib import Path
-from core.domain.events import PersonSpoke, Text
+from core.domain.events import PersonSpoke
+from core.domain.text import Text
 from core.store.database import Database
 from core.store.journal import Journal
 from core.store.reader import Reader

@@ -6,8 +6,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton
 
-from core.domain.consent import ConsentRequest
-from core.domain.events import ConsentAsked, ConsentGiven, RunEvent, Text
+from core.domain.consent import ConsentAsked, ConsentGiven, ConsentRequest
+from core.domain.events import RunEvent
+from core.domain.text import Text
 from tests.ui.ask.consents import CHAIN, TWINS, wanted
 from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop import Person, live, until

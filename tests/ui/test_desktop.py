@@ -15,7 +15,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton
 from app.desktop import paint
 from app.display import application
 from app.program import Program
-from core.domain.events import RunStarted, Text
+from core.domain.events import RunStarted
+from core.domain.text import Text
 from core.models.catalogue import SCRIPTED
 from core.store.migrate import newest
 from tests.core.store.made import fill

@@ -6,14 +6,12 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from core.domain.consent import ConsentRequest
+from core.domain.consent import ConsentAsked, ConsentGiven, ConsentRequest
 from core.domain.events import (
     KINDS,
     Call,
     CallRefused,
     CallStarted,
-    ConsentAsked,
-    ConsentGiven,
     ContextCompacted,
     DelegateEnded,
     Entry,
@@ -22,8 +20,6 @@ from core.domain.events import (
     LimitRaised,
     ModelChosen,
     PersonSpoke,
-    QuestionAnswered,
-    QuestionAsked,
     Replied,
     ReplyCut,
     RequestSent,
@@ -35,12 +31,12 @@ from core.domain.events import (
     RunStarted,
     SessionOpened,
     Tainted,
-    Text,
     ToolReturned,
     Usage,
 )
 from core.domain.problems import Trouble
-from core.domain.question import Answer, Option, Question
+from core.domain.question import Answer, Option, Question, QuestionAnswered, QuestionAsked
+from core.domain.text import Text
 
 WORDS = st.sampled_from(["", "a", "two words", "lines\nof text", " \n\nafter blanks", "ä 日本 🙂", "x" * 400])
 TEXTS = st.builds(Text, WORDS, st.sampled_from([0, 5000]))

@@ -7,8 +7,6 @@ from hypothesis import given
 from core.domain.events import (
     Entry,
     PersonSpoke,
-    QuestionAnswered,
-    QuestionAsked,
     Replied,
     RequestSent,
     RunEnded,
@@ -17,13 +15,13 @@ from core.domain.events import (
     RunResumed,
     RunStarted,
     SessionOpened,
-    Text,
     Usage,
 )
 from core.domain.filing import Filing
-from core.domain.question import Answer, Question
+from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked
 from core.domain.sessions import ENDINGS, SessionRow, fold_session
 from core.domain.steps import Outline, fold
+from core.domain.text import Text
 from tests.core.domain.facts import journals, used
 
 STATES = {"waiting", "paused", "running", "interrupted", *ENDINGS.values()}

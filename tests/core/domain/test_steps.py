@@ -18,11 +18,11 @@ from core.domain.events import (
     RunInterrupted,
     RunResumed,
     RunStarted,
-    Text,
     ToolReturned,
 )
 from core.domain.pen import Pen
 from core.domain.steps import OBJECT_LIMIT, OPEN, Outline, Step, fold, line
+from core.domain.text import Text
 from tests.core.domain.facts import journals, used
 
 

@@ -18,8 +18,6 @@ from core.domain.events import (
     ContextCompacted,
     Entry,
     PersonSpoke,
-    QuestionAnswered,
-    QuestionAsked,
     Replied,
     RequestSent,
     RunEnded,
@@ -27,7 +25,7 @@ from core.domain.events import (
 )
 from core.domain.messages import Message
 from core.domain.problems import Problem
-from core.domain.question import Answer
+from core.domain.question import Answer, QuestionAnswered, QuestionAsked
 from core.engine.compaction import PERSON, SUMMARY, units
 from core.engine.conversation import Conversation, conversation
 from core.engine.doubt import Doubt

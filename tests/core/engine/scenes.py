@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from app.assemble import Services, assemble
-from core.domain.events import Entry, RunEvent, RunStarted, Text
+from core.domain.events import Entry, RunEvent, RunStarted
 from core.domain.modes import Mode
 from core.domain.problems import Problem
+from core.domain.text import Text
 from core.engine.engine import Engine
 
 BOUND_S = 20.0

@@ -5,8 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.events import CallRefused, DecisionMade, QuestionAnswered, QuestionAsked, RunPaused, RunStarted, Text
-from core.domain.question import Answer, Option, Part, Question, Said, same_question, spoken
+from core.domain.events import CallRefused, DecisionMade, RunPaused, RunStarted
+from core.domain.question import (
+    Answer,
+    Option,
+    Part,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    Said,
+    same_question,
+    spoken,
+)
+from core.domain.text import Text
 from tests.core.engine.scenes import Scene, bounded, calling, opened, played
 
 TWO = [{"label": "A"}, {"label": "B"}]

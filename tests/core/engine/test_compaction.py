@@ -20,10 +20,10 @@ from core.domain.events import (
     RunEnded,
     RunEvent,
     RunStarted,
-    Text,
     ToolReturned,
     Usage,
 )
+from core.domain.text import Text
 from core.engine import compaction
 from core.engine import conversation as module
 from core.engine.compaction import HEAD, PERSON, SUMMARY, fact, plan, units

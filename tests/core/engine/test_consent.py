@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.domain.command_line import Understood, read_line
-from core.domain.consent import Allowed, Asks, Denied, alike, canonical, fingerprint, scopes, stale
-from core.domain.events import ConsentAsked
+from core.domain.consent import Allowed, Asks, ConsentAsked, Denied, alike, canonical, fingerprint, scopes, stale
 from core.domain.modes import MODES, Mode
 from core.domain.problems import Problem
 from core.domain.rules import Rule, check, proposals

@@ -9,8 +9,6 @@ from core.domain.events import (
     CallStarted,
     Entry,
     PersonSpoke,
-    QuestionAnswered,
-    QuestionAsked,
     Replied,
     RequestSent,
     Retried,
@@ -19,11 +17,11 @@ from core.domain.events import (
     RunInterrupted,
     RunResumed,
     RunStarted,
-    Text,
     ToolReturned,
 )
 from core.domain.problems import Trouble
-from core.domain.question import Answer, Question
+from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked
+from core.domain.text import Text
 from core.engine.conversation import Conversation, conversation
 
 CALLS = st.integers(1, 9).map(lambda n: f"r{n % 3}c{n // 3}")

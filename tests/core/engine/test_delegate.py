@@ -8,15 +8,14 @@ from core.domain.events import (
     CallRefused,
     Delegated,
     DelegateEnded,
-    QuestionAsked,
     RequestSent,
     RunEnded,
     RunStarted,
     SessionOpened,
-    Text,
     ToolReturned,
 )
-from core.domain.question import Answer
+from core.domain.question import Answer, QuestionAsked
+from core.domain.text import Text
 from core.engine.replay import replay
 from core.store.told import Told
 from tests.core.engine.scenes import Scene, bounded, calling, crash, opened, played

@@ -11,19 +11,18 @@ from hypothesis import strategies as st
 from core.domain.events import (
     Entry,
     PersonSpoke,
-    QuestionAsked,
     Replied,
     RunEnded,
     RunStarted,
     SessionForked,
     SessionOpened,
-    Text,
     ToolReturned,
 )
 from core.domain.problems import Problem
-from core.domain.question import Answer
+from core.domain.question import Answer, QuestionAsked
 from core.domain.sessions import SessionRow, fold_session
 from core.domain.steps import OPEN, Outline, fold
+from core.domain.text import Text
 from core.engine.conversation import Conversation, conversation
 from core.engine.fork import CUT, copied, fork_facts
 from core.store.journal import Journal

@@ -12,7 +12,6 @@ from core.domain.events import (
     LimitRaised,
     Nudged,
     PersonSpoke,
-    QuestionAsked,
     Replied,
     ReplyCut,
     RequestSent,
@@ -22,10 +21,10 @@ from core.domain.events import (
     RunPaused,
     RunResumed,
     RunStarted,
-    Text,
     ToolReturned,
 )
-from core.domain.question import Answer
+from core.domain.question import Answer, QuestionAsked
+from core.domain.text import Text
 from tests.core.engine.scenes import Scene, calling, opened, played
 
 READ = calling("read", path="a.txt")

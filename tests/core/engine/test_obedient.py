@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from core.domain.events import CallRefused, ConsentAsked, Entry, ToolReturned
+from core.domain.consent import ConsentAsked
+from core.domain.events import CallRefused, Entry, ToolReturned
 from core.domain.ids import call_id
 from core.domain.modes import Mode
 from tests.core.engine.scenes import Scene, bounded, calling, opened, played

@@ -6,24 +6,11 @@ from typing import Any
 
 import pytest
 
-from core.domain.consent import ConsentRequest
-from core.domain.events import (
-    CallAllowed,
-    CallRefused,
-    CallStarted,
-    ConsentAsked,
-    ConsentGiven,
-    Entry,
-    ModeSet,
-    QuestionAnswered,
-    QuestionAsked,
-    RunEnded,
-    Tainted,
-    ToolReturned,
-)
+from core.domain.consent import CallAllowed, ConsentAsked, ConsentGiven, ConsentRequest, ModeSet
+from core.domain.events import CallRefused, CallStarted, Entry, RunEnded, Tainted, ToolReturned
 from core.domain.modes import Mode
 from core.domain.problems import Problem
-from core.domain.question import Answer
+from core.domain.question import Answer, QuestionAnswered, QuestionAsked
 from core.domain.rules import made_rule
 from core.engine.doubt import Doubt
 from core.engine.replay import replay

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.events import QuestionAsked, RunStarted, Text
+from core.domain.events import RunStarted
 from core.domain.problems import Problem
+from core.domain.question import QuestionAsked
+from core.domain.text import Text
 from core.engine.prompt import CAP, briefed
 from tests.core.engine.scenes import bounded, calling, crash, opened, played
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.consent import Allowed, Asks, Denied
-from core.domain.events import CallRefused, ConsentAsked, FileChanged, ToolReturned
+from core.domain.consent import Allowed, Asks, ConsentAsked, Denied
+from core.domain.events import CallRefused, FileChanged, ToolReturned
 from core.domain.modes import MODES, Mode
 from core.domain.problems import Problem
 from core.workspace.broker import Broker

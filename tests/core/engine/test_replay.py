@@ -13,7 +13,6 @@ from core.domain.events import (
     CallStarted,
     Entry,
     PersonSpoke,
-    QuestionAsked,
     Replied,
     ReplyCut,
     RequestSent,
@@ -21,11 +20,11 @@ from core.domain.events import (
     RunEnded,
     RunEvent,
     RunStarted,
-    Text,
     ToolReturned,
 )
 from core.domain.problems import Problem, Trouble
-from core.domain.question import Answer
+from core.domain.question import Answer, QuestionAsked
+from core.domain.text import Text
 from core.engine.replay import Replayed, replay
 from core.models.model import Delta, Fault, Request
 from core.models.recorded import Outcome, Recorded, outcomes

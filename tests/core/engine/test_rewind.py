@@ -7,8 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.domain.events import FileChanged, FilesRewound, Rewound
+from core.domain.events import FileChanged
 from core.domain.problems import Problem
+from core.domain.rewinding import FilesRewound, Rewound
 from core.engine.conversation import conversation
 from core.engine.rewind import last_rewind
 from core.store.blobs import blob_hash

@@ -14,11 +14,11 @@ from core.domain.events import (
     Retried,
     RunEnded,
     RunStarted,
-    Text,
     ToolReturned,
 )
 from core.domain.problems import Problem
 from core.domain.question import Answer
+from core.domain.text import Text
 from core.domain.tiers import AUTO, Rule, Tiers
 from core.engine.compaction import SUMMARY
 from core.engine.conversation import TOO_LONG, Conversation

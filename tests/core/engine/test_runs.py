@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from core.domain.consent import CallAllowed
 from core.domain.events import (
     Call,
-    CallAllowed,
     CallStarted,
     PersonSpoke,
-    QuestionAnswered,
-    QuestionAsked,
     Replied,
     ReplyCut,
     RequestSent,
@@ -23,11 +21,11 @@ from core.domain.events import (
     RunStarted,
     SandboxProven,
     SessionOpened,
-    Text,
     ToolReturned,
 )
 from core.domain.problems import Problem
-from core.domain.question import Answer
+from core.domain.question import Answer, QuestionAnswered, QuestionAsked
+from core.domain.text import Text
 from core.engine.doubt import Doubt
 from core.engine.drafts import Draft
 from core.models.catalogue import Catalogue

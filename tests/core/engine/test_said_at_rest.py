@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from core.domain.events import CallStarted, PersonSpoke, QuestionAsked, RequestSent
+from core.domain.events import CallStarted, PersonSpoke, RequestSent
 from core.domain.problems import Problem
-from core.domain.question import Answer
+from core.domain.question import Answer, QuestionAsked
 from tests.core.engine.scenes import Scene, bounded, calling, crash, opened, played
 
 ASK = calling("ask_user", question="Which?", options=[{"label": "a"}, {"label": "b"}])

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.events import PersonSpoke, Text
+from core.domain.events import PersonSpoke
 from core.domain.filing import title_of
 from core.domain.problems import Problem
+from core.domain.text import Text
 from core.engine.shelf import DAY, KEPT_DAYS, Shelf
 from core.store.journal import Journal
 from core.store.reader import Reader

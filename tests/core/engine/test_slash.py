@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.events import PersonSpoke, RunStarted, Text
+from core.domain.events import PersonSpoke, RunStarted
+from core.domain.text import Text
 from core.engine.slash import commands, expanded, filled
 from tests.core.engine.scenes import bounded, opened, played
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.events import ConsentAsked, FileChanged, PersonSpoke
+from core.domain.consent import ConsentAsked
+from core.domain.events import FileChanged, PersonSpoke
 from tests.core.engine.scenes import bounded, calling, opened, played
 
 FILES = {

@@ -5,8 +5,9 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from core.domain.events import Call, Text, Usage
+from core.domain.events import Call, Usage
 from core.domain.messages import Message
+from core.domain.text import Text
 from core.models.model import Request, ToolSpec
 from core.models.wires import Remote
 from tests.core.models.replies import Gathered, gather, returned, said

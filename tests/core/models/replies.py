@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.domain.events import Attachment, Call, Text, Usage
+from core.domain.events import Call, Usage
 from core.domain.messages import Message
+from core.domain.text import Attachment, Text
 from core.models.anthropic_reply import AnthropicReply
 from core.models.chat_reply import ChatReply
 from core.models.faults import Place

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.events import Call, Text, Usage
+from core.domain.events import Call, Usage
 from core.domain.messages import Message
 from core.domain.problems import Problem
+from core.domain.text import Text
 from core.models.catalogue import Catalogue
 from core.models.model import Delta, Fault, Request
 from core.models.script import read_script

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from core.domain.events import Call, CallRefused, Nudged, QuestionAsked, Replied, RunStarted, Text
+from core.domain.events import Call, CallRefused, Nudged, Replied, RunStarted
 from core.domain.messages import Message
-from core.domain.question import Answer
+from core.domain.question import Answer, QuestionAsked
+from core.domain.text import Text
 from core.models.model import Delta, Request
 from core.models.script import read_script
 from core.models.scripted import Scripted

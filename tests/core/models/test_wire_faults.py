@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from core.domain.events import Call, Text
+from core.domain.events import Call
 from core.domain.problems import Problem
+from core.domain.text import Text
 from core.models.model import Asked
 from core.models.plain import NOTE
 from core.models.retry import ATTEMPTS, wait_s

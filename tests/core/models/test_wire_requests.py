@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from core.domain.events import Attachment, Call, Text
+from core.domain.events import Call
 from core.domain.messages import Message
+from core.domain.text import Attachment, Text
 from core.models.anthropic import anthropic_body
 from core.models.carry import packed
 from core.models.chat_request import chat_body

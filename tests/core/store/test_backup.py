@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.events import PersonSpoke, Text
+from core.domain.events import PersonSpoke
 from core.domain.problems import Problem
+from core.domain.text import Text
 from core.store.backup import back_up, back_up_before, back_up_daily, backups, compact, newest_good, restore, verify
 from core.store.opening import FILE, open_data
 from tests.core.store.made import dump, fill, journal_at

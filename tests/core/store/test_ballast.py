@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from core.domain.events import PersonSpoke, Text
+from core.domain.events import PersonSpoke
 from core.domain.problems import Problem
+from core.domain.text import Text
 from core.store.ballast import SIZE, Ballast
 from core.store.database import Database
 from tests.core.store.made import journal_at

@@ -9,20 +9,10 @@ from typing import Any
 
 import pytest
 
-from core.domain.events import (
-    CallStarted,
-    PersonSpoke,
-    QuestionAnswered,
-    QuestionAsked,
-    Replied,
-    RunEnded,
-    RunStarted,
-    SessionOpened,
-    Text,
-    ToolReturned,
-)
+from core.domain.events import CallStarted, PersonSpoke, Replied, RunEnded, RunStarted, SessionOpened, ToolReturned
 from core.domain.problems import Problem
-from core.domain.question import Answer, Question
+from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked
+from core.domain.text import Text
 from core.store.database import Database
 from core.store.journal import Journal
 from core.store.reader import Reader

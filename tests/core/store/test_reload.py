@@ -10,18 +10,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 import core.store.journal as journal_module
-from core.domain.events import (
-    Entry,
-    PersonSpoke,
-    RunEnded,
-    RunEvent,
-    RunStarted,
-    SessionOpened,
-    Text,
-    ToolReturned,
-)
+from core.domain.events import Entry, PersonSpoke, RunEnded, RunEvent, RunStarted, SessionOpened, ToolReturned
 from core.domain.sessions import SessionRow
 from core.domain.steps import Outline
+from core.domain.text import Text
 from core.store.database import Database
 from core.store.journal import Journal, load_outline
 from core.store.migrate import migrate

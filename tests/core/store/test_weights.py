@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from core.domain.events import PersonSpoke, Text
+from core.domain.events import PersonSpoke
+from core.domain.text import Text
 from core.store.journal import Journal
 from core.store.weights import weights
 from tests.core.store.made import fill, write

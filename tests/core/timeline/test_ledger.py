@@ -1,6 +1,7 @@
 """The ledger of the context: every request by category, real counts beside the estimates, and where it fell."""
 
-from core.domain.events import ContextCompacted, Entry, Replied, RequestSent, RunEvent, Text, Usage
+from core.domain.events import ContextCompacted, Entry, Replied, RequestSent, RunEvent, Usage
+from core.domain.text import Text
 from core.timeline.ledger import Filled, categories, ledger
 
 

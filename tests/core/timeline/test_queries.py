@@ -24,12 +24,12 @@ from core.domain.events import (
     RunStarted,
     SessionForked,
     SessionOpened,
-    Text,
     ToolReturned,
     Usage,
     VerdictGiven,
 )
 from core.domain.problems import Problem, Trouble
+from core.domain.text import Text
 from core.engine.past import Past
 from core.store.journal import Journal
 from core.store.reader import Reader

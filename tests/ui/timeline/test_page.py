@@ -8,8 +8,9 @@ from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QTabBar, QToolButton,
 from pytestqt.qtbot import QtBot
 
 from core.domain.clock import SECOND
-from core.domain.events import Text, ToolReturned
+from core.domain.events import ToolReturned
 from core.domain.sessions import SessionRow
+from core.domain.text import Text
 from core.engine.drafts import Draft
 from tests.ui.hands import click, find, press
 from tests.ui.timeline.journals import EXIF, START, ListedRows, letter

@@ -12,8 +12,6 @@ from core.domain.events import (
     CallStarted,
     FileChanged,
     PersonSpoke,
-    QuestionAnswered,
-    QuestionAsked,
     Replied,
     RequestSent,
     RunEnded,
@@ -22,13 +20,13 @@ from core.domain.events import (
     RunResumed,
     RunStarted,
     SessionOpened,
-    Text,
     ToolReturned,
     Usage,
 )
 from core.domain.problems import Trouble
-from core.domain.question import Answer, Option, Question
+from core.domain.question import Answer, Option, Question, QuestionAnswered, QuestionAsked
 from core.domain.sessions import SessionRow
+from core.domain.text import Text
 from core.store.database import Database
 from core.store.journal import Journal
 from core.store.reader import Reader
