@@ -20,6 +20,7 @@ from core.store.opening import Opened, open_data
 from core.store.reader import Reader
 from core.store.rule_book import RuleBook
 from core.tools.place import Place, open_place
+from ui import web
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
         compact_at=lambda: settings.now.compact_at,
     )
     providers = Providers(catalogue, settings, os.environ)
-    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers)
+    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers, web.html)
     if opened.database:
         await runs.recover()
     return Services(engine, runs, opened, reader, book)

@@ -11,9 +11,13 @@ from core.domain.events import (
     QueueChanged,
     SandboxProven,
 )
+from core.domain.exchanged import TranscriptRead, read_words
 from core.domain.modes import MODE_WORDS
 
-Notice = LimitMet | LimitRaised | Nudged | ModeSet | ModelChosen | CallsWritten | SandboxProven | QueueChanged
+Notice = (
+    LimitMet | LimitRaised | Nudged | ModeSet | ModelChosen | CallsWritten | SandboxProven | QueueChanged
+    | TranscriptRead
+)  # fmt: skip
 
 
 def of_guide(guide: Guide) -> str:
@@ -45,5 +49,7 @@ def notice(event: Notice) -> str:
         case QueueChanged(did=did, text=text):
             said = {"edited": "you changed a queued message to", "taken back": "you took a queued message back"}
             return f"{said.get(did, 'you put a queued message back')}: {text.head.strip()}"
+        case TranscriptRead():
+            return f"imported: {read_words(event)}"
         case ModeSet(mode=mode):
             return f"Mode: {MODE_WORDS[mode]}"

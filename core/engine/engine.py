@@ -21,6 +21,7 @@ from core.engine.consents import Consents
 from core.engine.conversation import start_of
 from core.engine.doubt import GOES_ON, Settle
 from core.engine.drafts import Draft, Drafts
+from core.engine.imported import refuse_imported
 from core.engine.profiles import Profile, profiles
 from core.engine.providers import Overview, Providers
 from core.engine.queue import Queue
@@ -47,6 +48,7 @@ from core.workspace.paths import workspace
 if TYPE_CHECKING:
     from core.engine.history import History
     from core.engine.past import Past
+    from core.exchange.desk import Desk
     from core.store.tables import Figures
 
 
@@ -68,6 +70,7 @@ class Engine:
         settings: SettingsFile,
         book: RuleBook,
         providers: Providers,
+        markup: Callable[[str], str] | None = None,
     ) -> None:
         self._opened = opened
         self._journal = journal
@@ -77,6 +80,7 @@ class Engine:
         self.settings = settings
         self.providers = providers
         self._book = book
+        self._markup = markup
         self._consents = Consents(journal, reader, book, runs.claimed)
         self.queue = Queue(runs, journal, reader)
         self.shelf = Shelf(journal, reader, opened.database, self._end)
@@ -87,6 +91,16 @@ class Engine:
         from core.engine.history import History
 
         return History(self._journal, self._reader, self._runs.begin, self._runs.check, self._runs.still)
+
+    @cached_property
+    def desk(self) -> "Desk":
+        """Where sessions leave and arrive."""
+        from core.exchange.desk import Desk
+
+        def read() -> Reader:
+            return Reader(self._opened.path, frozen=self._opened.frozen)
+
+        return Desk(self._journal, self._reader, read, self.providers.secrets, self.shelf.forget, self._markup)
 
     @cached_property
     def past(self) -> "Past":
@@ -136,7 +150,7 @@ class Engine:
         self, session: str, model: str, *, effort: str = "", max_output: int = 0, temperature: float | None = None
     ) -> None:
         """Which model works from the next request on, and what is asked of it."""
-        self.session(session)
+        refuse_imported(self.session(session))
         chosen = ModelChosen(model, effort, max_output, temperature)
         await choose_model(self._journal, self._runs.check, session, chosen)
 
