@@ -14,6 +14,7 @@ from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Trouble
 from core.domain.question import Autonomy, QuestionAnswered, QuestionAsked, QuestionHeld, Unanswered
 from core.domain.rewinding import FilesRewound
+from core.domain.schedule import Scheduled
 from core.domain.text import Attachment, Text
 
 
@@ -432,6 +433,7 @@ class VerdictGiven:
 RunEvent = (
     SessionOpened
     | SessionForked
+    | Scheduled
     | RunStarted
     | ModelChosen
     | CallsWritten

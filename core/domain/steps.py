@@ -53,6 +53,7 @@ from core.domain.pen import Step as Step
 from core.domain.pen import line as line
 from core.domain.question import QuestionAnswered, QuestionAsked, QuestionHeld, spoken
 from core.domain.rewinding import FilesRewound
+from core.domain.schedule import Scheduled
 
 VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -141,7 +142,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             pass  # as it should be, or seen where it waits
         case (
             LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | CallsWritten() | SandboxProven()
-            | QueueChanged()
+            | QueueChanged() | Scheduled()
         ):  # fmt: skip
             changed.add("notice", "done", object=line(notice(entry.event)))
         case RunPaused(why=why):

@@ -15,6 +15,7 @@ from core.store.migrate import changes
 from core.store.opening import FILE, open_data
 from core.store.reader import Reader
 from core.store.rule_book import RuleBook
+from core.store.schedule_book import ScheduleBook
 from tests.core.store.made import GOLDEN, examples
 
 FORMS = sorted((GOLDEN / "databases").glob("v*.db"))
@@ -53,7 +54,7 @@ def test_a_file_of_an_older_form_opens_and_shows_the_same(form: Path, tmp_path: 
     assert opened.database is not None and opened.notes == ()
     reader = Reader(opened.path)
     try:
-        shown = show(reader) | {"rules": _rules(opened.path)}
+        shown = show(reader) | {"rules": _rules(opened.path), "schedules": _schedules(opened.path)}
     finally:
         reader.close()
         opened.database.close()
@@ -78,6 +79,10 @@ def _rules(path: Path) -> Any:
     rules = RuleBook(path, None).read().rules
     assert rules is not None
     return json.loads(json.dumps([dataclasses.asdict(rule) for rule in rules]))
+
+
+def _schedules(path: Path) -> Any:
+    return json.loads(json.dumps([dataclasses.asdict(each) for each in ScheduleBook(path, None).read()]))
 
 
 def _plain(step: Step) -> dict[str, Any]:
