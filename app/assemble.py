@@ -70,7 +70,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
         drafts,
         report,
         catalogue,
-        partial(briefed, home=folder),
+        partial(briefed, home=folder, book=book),
         place,
         book,
         tiers=lambda: settings.now.tiers,
