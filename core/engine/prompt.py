@@ -33,9 +33,10 @@ class Found:
     text: str = ""
 
 
-async def briefed(began: RunStarted, folder: Path, home: Path, book: RuleBook) -> RunStarted:
-    """The start of a run with what its model is told. What the folder says is told where the person trusts it."""
-    return await asyncio.to_thread(_brief, began, folder, home, obeyed(book.now(), folder, began.mode))
+async def briefed(began: RunStarted, folder: Path, home: Path, book: RuleBook, *, safe: bool = False) -> RunStarted:
+    """The start of a run with what its model is told. `safe`: the folder has no say in it, whether trusted or not."""
+    obeys = None if safe else obeyed(book.now(), folder, began.mode)
+    return await asyncio.to_thread(_brief, began, folder, home, obeys)
 
 
 def today() -> date:
@@ -43,9 +44,9 @@ def today() -> date:
     return datetime.now().astimezone().date()
 
 
-def _brief(began: RunStarted, folder: Path, home: Path, obeys: Obeyed) -> RunStarted:
+def _brief(began: RunStarted, folder: Path, home: Path, obeys: Obeyed | None) -> RunStarted:
     agent = profile(home, began.agent)
-    found = guides(folder, obeys)
+    found = guides(folder, obeys) if obeys else []
     boundary = began.boundary or new_boundary()
     tools = tuple(name for name in names() if agent.tools is None or name in agent.tools)
     if began.role:  # of a sub-agent, whose tools are those it was given
