@@ -76,7 +76,6 @@ class SkillEditor(OwnKeys):
     def text(self) -> str:
         return self.source.toPlainText()
 
-    @property
     def modified(self) -> bool:
         return self.text() != self._saved
 

@@ -1,18 +1,16 @@
 """Beside the text: the numbers of its lines, a sign where something was found, and a bar where it is not saved."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QHelpEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from ui.icons import pixmap
+from ui.skills.lines import LinesField
 from ui.theme import Look
 from ui.widgets.paint import draw_right
-
-if TYPE_CHECKING:
-    from ui.skills.source import SourceField
 
 SIGN: Final = 14
 BAR: Final = 3
@@ -22,7 +20,7 @@ LEAST: Final = 3  # digits for which there is room from the start, so that the t
 class Margin(QWidget):
     """Painted for the lines that are seen; a click chooses the line."""
 
-    def __init__(self, look: Look, field: "SourceField", said: Callable[[int], str]) -> None:
+    def __init__(self, look: Look, field: LinesField, said: Callable[[int], str]) -> None:
         super().__init__(field)
         self._look, self._field, self._said = look, field, said
         self.levels: Mapping[int, str] = {}

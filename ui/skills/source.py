@@ -1,6 +1,6 @@
 """The field in which a skill is written: line numbers, colours, findings, and keys that know what a list is."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QRect, Qt, Signal
@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 
 from ui.skills import keys
 from ui.skills.colouring import Colouring
+from ui.skills.lines import LinesField
 from ui.skills.margin import Margin
 from ui.theme import Look, blend
 from ui.widgets.words import ENTER_KEYS
@@ -26,7 +27,7 @@ class Mark(NamedTuple):
     text: str
 
 
-class SourceField(QPlainTextEdit):
+class SourceField(LinesField):
     """F6 leaves it, because Tab writes."""
 
     moved = Signal(int)  # the line the cursor came to
@@ -104,29 +105,10 @@ class SourceField(QPlainTextEdit):
     def said_of(self, line: int) -> str:
         return "\n".join(mark.text for mark in self._marks if max(0, mark.line - 1) == line)
 
-    def go_to_line(self, line: int) -> None:
-        block = self.document().findBlockByNumber(max(0, min(line, self.blockCount() - 1)))
-        self.setTextCursor(QTextCursor(block))
-        self.centerCursor()
-
     def set_wrap(self, on: bool) -> None:
         modes = QPlainTextEdit.LineWrapMode
         self.setLineWrapMode(modes.WidgetWidth if on else modes.NoWrap)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-
-    def line_height(self) -> int:
-        return self.fontMetrics().height()
-
-    def lines_seen(self, within: QRect) -> Iterator[tuple[int, QRect]]:
-        """The lines that are on screen, with their places."""
-        block = self.firstVisibleBlock()
-        top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
-        while block.isValid() and top <= within.bottom():
-            height = self.blockBoundingRect(block).height()
-            if block.isVisible() and top + height >= within.top():
-                yield block.blockNumber(), QRect(0, round(top), self.viewport().width(), round(height))
-            top += height
-            block = block.next()
 
     def restyle(self, look: Look) -> None:
         self._look = look
