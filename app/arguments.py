@@ -237,6 +237,10 @@ def _care(commands: "argparse._SubParsersAction[_Parser]") -> None:
     test.add_argument("-C", dest="folder", metavar="DIR", default=".", help="as if run in this folder (else this one)")
     test.add_argument("--mode", choices=MODES, default=DEFAULT_MODE, help=f"as if in this mode (else {DEFAULT_MODE})")
     _json(test)
+    trust = _add(commands, "trust", "Obey what a folder brings along for agents, as it is now.")
+    trust.add_argument("folder", metavar="DIR", nargs="?", default=".", help="the folder (else this one)")
+    trust.add_argument("--no", action="store_true", help="obey none of it, and take its files for words of strangers")
+    _json(trust)
     backup = _add(commands, "backup", "Make a checked backup of the data now, or put one back.")
     backup.add_argument(
         "--restore", nargs="?", const="", metavar="NAME", help="put back this backup, or the newest good one"

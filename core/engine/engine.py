@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from core.domain.consent import OpenConsent, Scope
 from core.domain.events import KINDS, Entry, ModelChosen, RunStarted, SessionOpened
 from core.domain.filing import title_of
-from core.domain.modes import Mode
+from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
@@ -27,7 +27,7 @@ from core.engine.queue import Queue
 from core.engine.runs import Runs
 from core.engine.shelf import Shelf
 from core.engine.slash import Slash, commands, expanded
-from core.engine.trust import FolderTrust, look, refuse_unfit, trust
+from core.engine.trust import FolderTrust, Obeyed, brought, look, obeyed, refuse_unfit, trust
 from core.engine.walls import WallsFound, look_at_walls
 from core.models.trial import Trial
 from core.settings.file import SettingsFile
@@ -117,7 +117,7 @@ class Engine:
             raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
         place = workspace(folder)
         refuse_unfit(place, self._opened.path.parent)
-        sent = await asyncio.to_thread(expanded, task, self._opened.path.parent, place)
+        sent = await asyncio.to_thread(expanded, task, self._opened.path.parent, place, self._obeyed(place, began.mode))
         return await self._runs.open(SessionOpened("", str(place), title_of(task)), sent, began)
 
     async def say(
@@ -129,7 +129,9 @@ class Engine:
         if bodies:
             await self._journal.keep(bodies)
         if text.startswith("/"):
-            text = await asyncio.to_thread(expanded, text, self._opened.path.parent, Path(self.session(session).folder))
+            folder = Path(self.session(session).folder)
+            obeys = self._obeyed(folder, (await self.begun(session)).mode)
+            text = await asyncio.to_thread(expanded, text, self._opened.path.parent, folder, obeys)
         await self._runs.say(session, text, now=now, attached=attached)
 
     async def choose_model(
@@ -211,9 +213,13 @@ class Engine:
         """Whether the person trusts the folder, and what it brings along."""
         return await asyncio.to_thread(look, self._book.read(), workspace(folder))
 
-    async def trust(self, folder: Path, trusted: bool = True) -> None:
+    async def trust(self, folder: Path, trusted: bool = True, by: str = "person") -> None:
         """Obey what the folder brings along, or take its files for words of strangers. `revoke` takes it back."""
-        await trust(self._book, str(workspace(folder)), trusted)
+        place = workspace(folder)
+        await trust(self._book, str(place), trusted, await asyncio.to_thread(brought, place), by)
+
+    def _obeyed(self, folder: Path, mode: Mode = DEFAULT_MODE) -> Obeyed:
+        return obeyed(self._book.now(), folder, mode)
 
     async def revoke(self, rule: str) -> str:
         """Take a rule back; what it said."""
@@ -332,7 +338,7 @@ class Engine:
 
     def commands(self, folder: Path) -> dict[str, Slash]:
         """What can be typed as `/name` in this folder."""
-        return commands(self._opened.path.parent, folder)
+        return commands(self._opened.path.parent, folder, self._obeyed(folder))
 
     def agents(self) -> dict[str, Profile]:
         """The agents that a person has described, by name."""

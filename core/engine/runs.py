@@ -25,7 +25,7 @@ from core.engine.grants import read_grants
 from core.engine.judging import judged
 from core.engine.loop import work
 from core.engine.room import compact_at_rest
-from core.engine.trust import trusts
+from core.engine.trust import trusted_now
 from core.engine.work import Work, each_once
 from core.models.catalogue import Catalogue
 from core.models.model import Model
@@ -305,7 +305,7 @@ class Runs:
             journal=self._journal, reader=self._reader, drafts=self._drafts, judge=partial(judged, self._book),
             models=models, tiers=self._tiers, compact_at=self._compact_at, takes_calls=self._models.takes_calls,
             claimed=self.claimed, delegate=self.children.delegate,
-            trusted=trusts(self._book.now(), str(place.folder)) is not False,
+            trusted=trusted_now(self._book.now(), str(place.folder), started.mode),
         )  # fmt: skip
 
     async def _work(self, run: Work) -> None:
