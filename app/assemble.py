@@ -45,8 +45,8 @@ class Services:
             self.opened.database.close()
 
 
-async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Services:
-    """On the engine's loop: SQLite connections stay in the thread that made them."""
+async def assemble(folder: Path, report: Callable[[BaseException], None], *, safe: bool = False) -> Services:
+    """On the engine's loop: SQLite connections stay in the thread that made them. `safe`: no hooks, no guides."""
     opened = open_data(folder)
     settings = SettingsFile(folder, frozen=opened.frozen)
     opened = replace(opened, notes=(*opened.notes, *settings.notes))
@@ -62,7 +62,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
         def hear(call: str, printed: bytes) -> None:
             drafts.tell(Draft(session, call=call, output=printed))
 
-        return open_place(work, folder, hear)
+        return open_place(work, folder, hear, safe=safe)
 
     runs = Runs(
         journal,
@@ -70,7 +70,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
         drafts,
         report,
         catalogue,
-        partial(briefed, home=folder),
+        partial(briefed, home=folder, safe=safe),
         place,
         book,
         tiers=lambda: settings.now.tiers,

@@ -26,10 +26,17 @@ class EngineThread:
 
     Attributes:
         ended: set when everything is closed.
+        fallen: it ended by itself; nothing can be asked of it any more.
     """
 
     def __init__(
-        self, folder: Path, feed: Feed, show_window: Callable[[], None], report: Callable[[BaseException], None]
+        self,
+        folder: Path,
+        feed: Feed,
+        show_window: Callable[[], None],
+        report: Callable[[BaseException], None],
+        *,
+        safe: bool = False,
     ) -> None:
         self.ended: Future[None] = Future()
         self._ready: Future[Opened] = Future()
@@ -39,6 +46,8 @@ class EngineThread:
         self._feed = feed
         self._show_window = show_window
         self._report = report
+        self._safe = safe
+        self.fallen = False
         self._leaving: Future[None] = Future()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._engine: Engine | None = None
@@ -58,6 +67,8 @@ class EngineThread:
         assert loop is not None and engine is not None
         if self._leaving.done():
             raise asyncio.CancelledError
+        if self.fallen:
+            raise Problem("The engine has ended.", "A mistake of Journeyman's own stopped it.", "Restart Journeyman.")
 
         async def do() -> T:
             return await work(engine)
@@ -76,6 +87,7 @@ class EngineThread:
                 runner.get_loop().set_exception_handler(self._hear_fault)
                 runner.run(self._live())
         except BaseException as error:
+            self.fallen = True
             if self._ready.done():
                 self._report(error)
             else:
@@ -92,7 +104,7 @@ class EngineThread:
 
         prepare()
         self._loop = asyncio.get_running_loop()
-        services = await assemble(self._folder, self._report)
+        services = await assemble(self._folder, self._report, safe=self._safe)
         self._engine = services.engine
         services.engine.listen(self._hear)
         services.engine.listen_drafts(self._feed.put)

@@ -11,7 +11,9 @@ from PySide6.QtCore import QDeadlineTimer, QEventLoop
 from PySide6.QtWidgets import QLineEdit, QListWidget, QWidget
 
 from app import places
+from app.crash import told as crash_report
 from app.display import application
+from app.mishaps import Mishaps
 from core.domain.problems import Trouble
 from core.domain.rules import Rule
 from core.engine.past import Past
@@ -22,6 +24,7 @@ from core.store.reader import Reader
 from core.store.usage import used
 from ui.ask.card import ConsentCard
 from ui.ask.dialog import ConsentDialog
+from ui.crash_dialog import CrashDialog
 from ui.help_dialog import HelpDialog
 from ui.keys_dialog import KeysDialog
 from ui.selection import Selection
@@ -64,6 +67,13 @@ RULES: Final = (
     Rule("r2", "allow", "run", "command", "exiftool *", "folder", "/home/you/letters"),
     Rule("r3", "deny", "read", "path", "secrets/**"),
 )
+
+FELL: Final = """In the thread MainThread:
+
+Traceback (most recent call last):
+  File "~/journeyman/ui/timeline/waterfall/bars.py", line 88, in paint
+    lane = self._lanes[step.lane]
+KeyError: 'lane'"""
 
 
 class _Silent:
@@ -275,6 +285,12 @@ def _troubles(stage: _Stage) -> Screens:
         Trouble("The model server takes no more requests for now.", "It asks to wait 60 s.", "Try again later.")
     )
     yield "notice", stage.shell
+    report = crash_report(FELL)
+    saved = Mishaps(stage.window, lambda: False).saved()
+    dialog = CrashDialog(stage.window.look, "Journeyman made a mistake: KeyError: 'lane'", saved, report, stage.shell)
+    dialog.show()
+    yield "crash", dialog
+    dialog.close()
 
 
 def _wait_until_armed(asking: object) -> None:

@@ -31,9 +31,9 @@ class Found:
     text: str = ""
 
 
-async def briefed(began: RunStarted, folder: Path, home: Path) -> RunStarted:
-    """The start of a run with what its model is told."""
-    return await asyncio.to_thread(_brief, began, folder, home)
+async def briefed(began: RunStarted, folder: Path, home: Path, *, safe: bool = False) -> RunStarted:
+    """The start of a run with what its model is told. `safe`: the folder has no say in it."""
+    return await asyncio.to_thread(_brief, began, folder, home, safe)
 
 
 def today() -> date:
@@ -41,9 +41,9 @@ def today() -> date:
     return datetime.now().astimezone().date()
 
 
-def _brief(began: RunStarted, folder: Path, home: Path) -> RunStarted:
+def _brief(began: RunStarted, folder: Path, home: Path, safe: bool) -> RunStarted:
     agent = profile(home, began.agent)
-    found = guides(folder)
+    found = [] if safe else guides(folder)
     boundary = began.boundary or new_boundary()
     tools = tuple(name for name in names() if agent.tools is None or name in agent.tools)
     if began.role:  # of a sub-agent, whose tools are those it was given

@@ -62,6 +62,7 @@ class Place:
         out: the hosts a person allowed to the commands of this run.
         commands: those that go on in the background.
         hear: told what a command prints, while it runs.
+        safe: the person's hooks are left out.
     """
 
     folder: Path
@@ -74,6 +75,7 @@ class Place:
     hear: Hear | None = None
     call: str = ""
     word: Word = UNSAID
+    safe: bool = False
 
     @property
     def sandbox(self) -> Sandbox:
@@ -106,7 +108,12 @@ class Place:
 
 
 def open_place(
-    folder: Path, data: Path, hear: Hear | None = None, choose: Callable[[], Sandbox] | None = None
+    folder: Path,
+    data: Path,
+    hear: Hear | None = None,
+    choose: Callable[[], Sandbox] | None = None,
+    *,
+    safe: bool = False,
 ) -> Place:
     """The place of a run; costs next to nothing until a command runs."""
     try:
@@ -115,4 +122,4 @@ def open_place(
         what, do = f"The folder {folder} cannot be opened.", "Put it back, or start a session in another folder."
         raise Problem(what, f"{error.strerror}.", do) from error
     walls = Walls(choose or partial(of_this_machine, data / PROOF))
-    return Place(folder, data, broker, Scan(folder, broker=broker), walls, WayOut(), Commands(), hear)
+    return Place(folder, data, broker, Scan(folder, broker=broker), walls, WayOut(), Commands(), hear, safe=safe)
