@@ -70,7 +70,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
         drafts,
         report,
         catalogue,
-        partial(briefed, home=folder, safe=safe),
+        partial(briefed, home=folder, book=book, safe=safe),
         place,
         book,
         tiers=lambda: settings.now.tiers,

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.domain.consent import OpenConsent, Scope
-from core.domain.events import KINDS, Entry, ModelChosen, RunStarted, SessionOpened
+from core.domain.events import KINDS, Entry, ModelChosen, RunEvent, RunStarted, SessionOpened
 from core.domain.filing import title_of
-from core.domain.modes import Mode
+from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
@@ -27,7 +27,7 @@ from core.engine.queue import Queue
 from core.engine.runs import Runs
 from core.engine.shelf import Shelf
 from core.engine.slash import Slash, commands, expanded
-from core.engine.trust import FolderTrust, look, refuse_unfit, trust
+from core.engine.trust import FolderTrust, Obeyed, brought, look, obeyed, refuse_unfit, trust
 from core.engine.walls import WallsFound, look_at_walls
 from core.models.trial import Trial
 from core.settings.file import SettingsFile
@@ -48,6 +48,7 @@ from core.workspace.paths import workspace
 if TYPE_CHECKING:
     from core.engine.history import History
     from core.engine.past import Past
+    from core.engine.schedules import Schedules
     from core.store.tables import Figures
 
 
@@ -96,6 +97,15 @@ class Engine:
 
         return Past(self._journal, self._reader)
 
+    @cached_property
+    def schedules(self) -> "Schedules":
+        """The sessions that begin at a time."""
+        from core.engine.schedules import Schedules
+        from core.store.schedule_book import ScheduleBook
+
+        book = ScheduleBook(self._opened.path, self._opened.database, frozen=self._opened.frozen)
+        return Schedules(book, lambda: self.settings.now, self.start, self._reader.session)
+
     async def warm_up(self) -> None:
         """Make what a person's first wishes would wait for, now that the window is there."""
 
@@ -112,14 +122,14 @@ class Engine:
         """How well commands are confined here; proven when it is first asked."""
         return await look_at_walls(self._opened.path.parent)
 
-    async def start(self, task: str, folder: Path, began: RunStarted) -> str:
-        """Open a session and begin its first run as `began` says; the session's id."""
+    async def start(self, task: str, folder: Path, began: RunStarted, *why: RunEvent) -> str:
+        """Open a session and begin its first run as `began` says, with facts that say why it is there; its id."""
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
         place = workspace(folder)
         refuse_unfit(place, self._opened.path.parent)
-        sent = await asyncio.to_thread(expanded, task, self._opened.path.parent, place)
-        return await self._runs.open(SessionOpened("", str(place), title_of(task)), sent, began)
+        sent = await asyncio.to_thread(expanded, task, self._opened.path.parent, place, self._obeyed(place, began.mode))
+        return await self._runs.open(SessionOpened("", str(place), title_of(task)), sent, began, *why)
 
     async def say(
         self, session: str, text: str, *, now: bool = False, files: Sequence[tuple[str, str, bytes]] = ()
@@ -130,7 +140,9 @@ class Engine:
         if bodies:
             await self._journal.keep(bodies)
         if text.startswith("/"):
-            text = await asyncio.to_thread(expanded, text, self._opened.path.parent, Path(self.session(session).folder))
+            folder = Path(self.session(session).folder)
+            obeys = self._obeyed(folder, (await self.begun(session)).mode)
+            text = await asyncio.to_thread(expanded, text, self._opened.path.parent, folder, obeys)
         await self._runs.say(session, text, now=now, attached=attached)
 
     async def choose_model(
@@ -212,9 +224,13 @@ class Engine:
         """Whether the person trusts the folder, and what it brings along."""
         return await asyncio.to_thread(look, self._book.read(), workspace(folder))
 
-    async def trust(self, folder: Path, trusted: bool = True) -> None:
+    async def trust(self, folder: Path, trusted: bool = True, by: str = "person") -> None:
         """Obey what the folder brings along, or take its files for words of strangers. `revoke` takes it back."""
-        await trust(self._book, str(workspace(folder)), trusted)
+        place = workspace(folder)
+        await trust(self._book, str(place), trusted, await asyncio.to_thread(brought, place), by)
+
+    def _obeyed(self, folder: Path, mode: Mode = DEFAULT_MODE) -> Obeyed:
+        return obeyed(self._book.now(), folder, mode)
 
     async def revoke(self, rule: str) -> str:
         """Take a rule back; what it said."""
@@ -337,7 +353,7 @@ class Engine:
 
     def commands(self, folder: Path) -> dict[str, Slash]:
         """What can be typed as `/name` in this folder."""
-        return commands(self._opened.path.parent, folder)
+        return commands(self._opened.path.parent, folder, self._obeyed(folder))
 
     def agents(self) -> dict[str, Profile]:
         """The agents that a person has described, by name."""

@@ -60,6 +60,8 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "notice": KindLook("info", "second", "Notice"),
         "compaction": KindLook("scissors", "learned", "Context compacted", "compaction"),
         "recall": KindLook("search", "second", "Looked back"),
+        "skill": KindLook("book-open", "learned", "Used a skill"),
+        "proposal": KindLook("sparkles", "learned", "Proposed"),
         "end": KindLook("flag", "second", "End of the run", "card"),
         "fork": KindLook("git-fork", "second", "Forked"),
         "rewind": KindLook("undo-2", "second", "Files put back"),
