@@ -39,6 +39,7 @@ from core.store.opening import Opened
 from core.store.reader import Reader
 from core.store.rule_book import Book, RuleBook
 from core.store.search import Hit
+from core.store.usage import Used, used
 from core.store.weights import Weight, weights
 from core.tools.catalogue import specs
 from core.workspace.branch import branch, is_worktree
@@ -345,6 +346,10 @@ class Engine:
     async def weights(self) -> list[Weight]:
         """Which sessions are large, and why; counted beside the runs."""
         return await asyncio.to_thread(weights, self._opened.path)
+
+    async def used(self, since: int = 0) -> list[Used]:
+        """What models were asked for and what it cost."""
+        return await asyncio.to_thread(used, self._opened.path, since)
 
     def backup_names(self) -> list[str]:
         """The copies there are, the newest first; none is read."""
