@@ -74,6 +74,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "command": ("Running", "Ran"),
         "check": ("Looking after", "Looked after"),
         "fetch": ("Fetching", "Fetched"),
+        "search_web": ("Searching the web", "Searched the web"),
         "hook": ("Running your hook", "Ran your hook"),
         "todo": ("Planning", "Planned"),
         "decision": ("Deciding", "Decided"),
