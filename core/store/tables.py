@@ -118,6 +118,87 @@ class RuleTable(SQLModel, table=True):
     revoked: int
 
 
+class ScheduleTable(SQLModel, table=True):
+    """A session to be begun at a time; `due` is 0 when there is none any more."""
+
+    __tablename__ = "schedule"
+    id: str = Field(sa_type=Text, primary_key=True)
+    task: str = Field(sa_type=Text)
+    folder: str = Field(sa_type=Text)
+    model: str = Field(sa_type=Text)
+    first: int
+    due: int
+    every: str = Field(sa_type=Text)
+    missed: str = Field(sa_type=Text)
+    mode: str = Field(sa_type=Text)
+    script: str = Field(sa_type=Text)
+    session: str = Field(sa_type=Text)
+    skipped: int
+    trouble: str = Field(sa_type=Text)
+
+
+class SkillTable(SQLModel, table=True):
+    """A skill that is known; `trusted` is the digest a person approved, the rest are times, 0 for not."""
+
+    __tablename__ = "skill"
+    number: int | None = Field(default=None, primary_key=True)
+    key: str = Field(sa_type=Text, unique=True)
+    name: str = Field(sa_type=Text)
+    head: int
+    trusted: str = Field(sa_type=Text)
+    pinned: int
+    disabled: int
+    archived: int
+
+
+class SkillVersionTable(SQLModel, table=True):
+    """A skill as it was saved once; `files` is JSON."""
+
+    __tablename__ = "skill_version"
+    skill: int = Field(sa_column=Column(Integer, ForeignKey("skill.number", ondelete="CASCADE"), primary_key=True))
+    number: int = Field(primary_key=True)
+    name: str = Field(sa_type=Text)
+    made: int
+    by: str = Field(sa_type=Text)
+    digest: str = Field(sa_type=Text)
+    why: str = Field(sa_type=Text)
+    session: str = Field(sa_type=Text)
+    files: str = Field(sa_type=Text)
+
+
+class SkillUseTable(SQLModel, table=True):
+    """A fact that says a skill was used."""
+
+    __tablename__ = "skill_use"
+    entry: int | None = Field(default=None, primary_key=True)
+    key: str = Field(sa_type=Text, index=True)
+    version: int
+
+
+class ProposalTable(SQLModel, table=True):
+    """What somebody wants to be kept; `steps` and `taint` are JSON lists."""
+
+    __tablename__ = "proposal"
+    id: str = Field(sa_type=Text, primary_key=True)
+    of: str = Field(sa_type=Text)
+    what: str = Field(sa_type=Text)
+    target: str = Field(sa_type=Text)
+    text: str = Field(sa_type=Text)
+    reason: str = Field(sa_type=Text)
+    base: int
+    path: str = Field(sa_type=Text)
+    about: str = Field(sa_type=Text)
+    session: str = Field(sa_type=Text, index=True)
+    steps: str = Field(sa_type=Text)
+    taint: str = Field(sa_type=Text)
+    by: str = Field(sa_type=Text)
+    made: int
+    state: str = Field(sa_type=Text, index=True)
+    settled: int
+    settled_by: str = Field(sa_type=Text)
+    result: str = Field(sa_type=Text)
+
+
 @dataclass(frozen=True, slots=True)
 class Large:
     """One of the longest sessions."""
