@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 
-from app.commands import answering, care, history, looking, models, past, ruling, run, scheduling, trusting
+from app.commands import answering, care, history, looking, models, past, ruling, run, scheduling, trusting, usage
 from app.commands.context import Context
 
 COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
@@ -28,5 +28,6 @@ COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
         "doctor": care.doctor,
         "backup": care.backup,
         "compact": care.compact,
+        "usage": usage.usage,
     }
 )
