@@ -20,7 +20,9 @@ from core.store.opening import Opened, open_data
 from core.store.reader import Reader
 from core.store.rule_book import RuleBook
 from core.tools.place import Place, open_place
-from ui import web
+from core.tools.search_web import NAME as SEARCH_WEB
+from core.tools.web import Web
+from ui.web import html
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +48,24 @@ class Services:
             self.opened.database.close()
 
 
-async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Services:
-    """On the engine's loop: SQLite connections stay in the thread that made them."""
+async def assemble(folder: Path, report: Callable[[BaseException], None], *, safe: bool = False) -> Services:
+    """On the engine's loop: SQLite connections stay in the thread that made them. `safe`: no hooks, no guides."""
     opened = open_data(folder)
     settings = SettingsFile(folder, frozen=opened.frozen)
     opened = replace(opened, notes=(*opened.notes, *settings.notes))
     reader = Reader(opened.path, frozen=opened.frozen)
     journal = Journal(opened.database, reader)
     drafts = Drafts()
-    catalogue = Catalogue(
-        lambda: settings.now, Secrets(os.environ), os.environ, lambda names: settings.change(text_calls=names)
-    )
+    secrets = Secrets(os.environ)
+    web = Web(lambda: settings.now, secrets)
+    catalogue = Catalogue(lambda: settings.now, secrets, os.environ, lambda names: settings.change(text_calls=names))
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
 
     def place(work: Path, session: str) -> Place:
         def hear(call: str, printed: bytes) -> None:
             drafts.tell(Draft(session, call=call, output=printed))
 
-        return open_place(work, folder, hear)
+        return open_place(work, folder, hear, safe=safe, web=web)
 
     runs = Runs(
         journal,
@@ -71,14 +73,14 @@ async def assemble(folder: Path, report: Callable[[BaseException], None]) -> Ser
         drafts,
         report,
         catalogue,
-        partial(briefed, home=folder),
+        partial(briefed, home=folder, book=book, safe=safe, absent=lambda: () if web.host else (SEARCH_WEB,)),
         place,
         book,
         tiers=lambda: settings.now.tiers,
         compact_at=lambda: settings.now.compact_at,
     )
     providers = Providers(catalogue, settings, os.environ)
-    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers, web.html)
+    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers, html)
     if opened.database:
         await runs.recover()
     return Services(engine, runs, opened, reader, book)

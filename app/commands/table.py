@@ -3,7 +3,21 @@
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 
-from app.commands import answering, care, exchange, history, looking, models, past, ruling, run
+from app.commands import (
+    answering,
+    care,
+    exchange,
+    history,
+    looking,
+    models,
+    past,
+    ruling,
+    run,
+    scheduling,
+    trusting,
+    usage,
+    worktrees,
+)
 from app.commands.context import Context
 
 COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
@@ -22,11 +36,15 @@ COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
         "fork": history.fork,
         "rewind": history.rewind,
         "verdict": history.verdict,
+        "worktree": worktrees.worktree,
+        "schedule": scheduling.schedule,
         "rules": ruling.rules,
         "export": exchange.export,
         "import": exchange.bring,
+        "trust": trusting.trust,
         "doctor": care.doctor,
         "backup": care.backup,
         "compact": care.compact,
+        "usage": usage.usage,
     }
 )
