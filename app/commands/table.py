@@ -3,7 +3,20 @@
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 
-from app.commands import answering, care, history, looking, models, past, ruling, run, scheduling, trusting, worktrees
+from app.commands import (
+    answering,
+    care,
+    history,
+    looking,
+    models,
+    past,
+    ruling,
+    run,
+    scheduling,
+    trusting,
+    usage,
+    worktrees,
+)
 from app.commands.context import Context
 
 COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
@@ -29,5 +42,6 @@ COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
         "doctor": care.doctor,
         "backup": care.backup,
         "compact": care.compact,
+        "usage": usage.usage,
     }
 )
