@@ -36,6 +36,8 @@ from core.tools.catalogue import ASK, TOOLS, read_arguments
 from core.tools.delegate import NAME as DELEGATE
 from core.tools.recall import RECALL, Recall, row
 
+SILENT = "The model said nothing."
+
 
 async def work(run: Work) -> RunEnded | RunPaused:
     """Round after round: results first, then the next reply, until nothing is asked any more."""
@@ -131,6 +133,8 @@ async def stream(run: Work, model: Model) -> None:
             await run.record(ReplyCut(Text("".join(text)), why))
         raise
     else:
+        if not (any(text) or any(reasoning) or calls) and run.talk.messages[-1].role == "user":
+            raise Fault(SILENT, "Its reply was empty.", "Try again, or choose another model.", again=True, kind="empty")
         run.keep()
         number = run.talk.total_rounds + 1
         named = tuple(Call(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(calls, 1))
