@@ -4,6 +4,7 @@ import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -16,6 +17,7 @@ from app.display import application
 from app.mishaps import Mishaps
 from core.domain.problems import Trouble
 from core.domain.rules import Rule
+from core.domain.schedule import Schedule
 from core.engine.past import Past
 from core.settings.schema import Settings
 from core.store.database import Database
@@ -258,6 +260,8 @@ def _dialogs(stage: _Stage) -> Screens:
     yield "palette", stage.shell
     window.deeds.palette.leave()
     settings = SettingsDialog(look, Shown(Settings(), RULES), stage.shell)
+    day = datetime(2026, 11, 23, 9).astimezone().timestamp()
+    settings.show_schedules([Schedule("k3f9", "Sort what came into the inbox", str(ROOM), "", 0, int(day * 1e6), "1d")])
     settings.show_data(DataState(str(ROOM), 48_300_000, 35_120, 42, 1, ("2026-11-20 09.12",)))
     settings.open()
     pages = settings.findChild(QListWidget, "settings.pages")
