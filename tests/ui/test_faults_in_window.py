@@ -5,15 +5,17 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtWidgets import QApplication
 
 from core.domain.events import RunStarted
-from core.domain.sessions import SessionRow
+from core.engine.engine import Engine
 from core.settings.schema import Provider
 from tests.servers.scripted import Act, Scripted, answer, chunk, scripted, stream
 from tests.ui.test_desktop import Person, live, until
+from ui.window import MainWindow
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 LIST = answer(b'{"data": [{"id": "m", "context_length": 64000}]}', "application/json")
@@ -60,11 +62,10 @@ def test_the_window_moves_whatever_its_servers_do(qapp: QApplication, home: Path
         for answers, drip in FAULTS:
             with broken(answers, drip) as url:
                 box = Provider(name="box", url=url)
-                await engine.ask(lambda e, box=box: _changed(e, box))
-                began = RunStarted("box/m", 5, mode="trust", attended=True)
-                session = await engine.ask(lambda e, began=began: e.start("Go.", folder, began))
+                await engine.ask(partial(_changed, box))
+                session = await engine.ask(partial(_begun, folder))
                 window.go_to(session)
-                await until(lambda name=session: has_ended(window.row(name)), "the run has met the fault")
+                await until(partial(has_ended, window, session), "the run has met the fault")
                 assert (window.row(session).status == "done") == (answers is FAULTS[-1][0])
 
     live(qapp, home, act)
@@ -74,9 +75,14 @@ def test_the_window_moves_whatever_its_servers_do(qapp: QApplication, home: Path
     assert [line for line in found if int(line[0]) - int(line[1] or 0) > STALL_MS] == [], told
 
 
-def has_ended(row: SessionRow) -> bool:
+def has_ended(window: MainWindow, session: str) -> bool:
+    row = window.row(session)
     return bool(row.folder) and row.status in {"failed", "paused", "done"}
 
 
-async def _changed(engine: object, box: Provider) -> None:
-    engine.settings.change(providers=(box,), first_s=2.0, silence_s=2.0)  # type: ignore[attr-defined]
+async def _changed(box: Provider, engine: Engine) -> None:
+    engine.settings.change(providers=(box,), first_s=2.0, silence_s=2.0)
+
+
+async def _begun(folder: Path, engine: Engine) -> str:
+    return await engine.start("Go.", folder, RunStarted("box/m", 5, mode="trust", attended=True))
