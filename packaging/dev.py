@@ -23,6 +23,8 @@ python3 packaging/dev.py COMMAND
   test --servers ...   the same, also against large model servers, which are installed once
   check                style, types and the rules of the house
   bench [words ...]    measure speed
+  bundle [DIR]         what can be installed without a Python: a tarball and a .deb (on macOS an image, on Windows
+                       a set-up program), into DIR, else dist
   screenshots DIR      paint every screen into DIR
   lock                 renew packaging/requirements*.txt from pyproject.toml
 
@@ -103,6 +105,12 @@ def bench(words: list[str], system: bool) -> int:
     return subprocess.call([str(PYTHON), "-m", "tests.bench", *words], cwd=ROOT)
 
 
+def bundle(words: list[str], system: bool) -> int:
+    """Make what people install."""
+    prepare("bundle", system)
+    return subprocess.call([str(PYTHON), str(ROOT / "packaging" / "bundle.py"), *words])
+
+
 def lock(words: list[str], system: bool) -> int:
     """Renew the hashed requirements."""
     import locking
@@ -164,6 +172,7 @@ COMMANDS: dict[str, Callable[[list[str], bool], int]] = {
     "test": test,
     "check": check,
     "bench": bench,
+    "bundle": bundle,
     "screenshots": screenshots,
     "lock": lock,
 }

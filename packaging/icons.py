@@ -1,0 +1,42 @@
+"""The icon of the program in the sizes and files that desktops ask for, painted from the one drawing."""
+
+import os
+from pathlib import Path
+
+DRAWING = Path(__file__).resolve().parent.parent / "resources" / "journeyman.svg"
+SIZES = (16, 32, 48, 64, 128, 256)
+
+
+def pictures(folder: Path) -> None:
+    """A PNG of each size in the folders of the icon theme, and the drawing itself."""
+    for size in SIZES:
+        place = folder / "hicolor" / f"{size}x{size}" / "apps"
+        place.mkdir(parents=True, exist_ok=True)
+        paint(place / "journeyman.png", size)
+    place = folder / "hicolor" / "scalable" / "apps"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "journeyman.svg").write_bytes(DRAWING.read_bytes())
+
+
+def one_file(path: Path) -> Path:
+    """As .ico or .icns, by its name."""
+    paint(path, 256)
+    return path
+
+
+def paint(path: Path, size: int) -> None:
+    """In memory: no display is asked for."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    from PySide6.QtCore import Qt
+    from PySide6.QtGui import QGuiApplication, QImage, QPainter
+    from PySide6.QtSvg import QSvgRenderer
+
+    app = QGuiApplication.instance() or QGuiApplication([])
+    image = QImage(size, size, QImage.Format.Format_ARGB32)
+    image.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(image)
+    QSvgRenderer(str(DRAWING)).render(painter)
+    painter.end()
+    if not image.save(str(path)):
+        raise OSError(f"{path} could not be painted")
+    del app
