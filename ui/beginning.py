@@ -11,6 +11,7 @@ from ui.bridge import Bridge
 from ui.dropping import FolderDrop
 from ui.start.begin import Offer
 from ui.tasks import Tasks
+from ui.trust_door import trust_said
 from ui.window import MainWindow
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ class Beginning:
         box = self._window.start.begin
         box.clear()
         try:
+            if not await trust_said(self._window, self._bridge, folder):
+                box.fill(task)
+                return
             session = await self._bridge.ask(partial(_begun, task, Path(folder), model))
         except Problem:
             box.fill(task)

@@ -67,8 +67,8 @@ class Facts:
     holds: Callable[[str], str] = lambda path: ""
 
 
-def act_of(tool: Tool, parameters: Any, call_id: str) -> Act:
-    """A call with parameters that were read; every file, command or host it names."""
+def act_of(tool: Tool, parameters: Any, call_id: str, engine: str = "") -> Act:
+    """A call with parameters that were read; every file, command or host it names. `engine`: where searches go."""
     plain = {name: getattr(parameters, name) for name in parameters.__dataclass_fields__}
     match tool.touches:
         case "reads" | "writes":
@@ -76,7 +76,7 @@ def act_of(tool: Tool, parameters: Any, call_id: str) -> Act:
         case "runs":
             subjects = (str(plain["command"]),)
         case "network":
-            subjects = (_host(str(plain["url"])),)
+            subjects = (_host(str(plain["url"])),) if "url" in plain else (engine,)
         case "nothing":
             subjects = ()
     return Act(call_id, tool.name, tool.object(parameters), tool.touches, canonical(plain), subjects)
