@@ -1,6 +1,5 @@
 """The icon of the program in the sizes and files that desktops ask for, painted from the one drawing."""
 
-import os
 from pathlib import Path
 
 DRAWING = Path(__file__).resolve().parent.parent / "resources" / "journeyman.svg"
@@ -25,13 +24,11 @@ def one_file(path: Path) -> Path:
 
 
 def paint(path: Path, size: int) -> None:
-    """In memory: no display is asked for."""
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    """In memory: without letters in it, a picture needs no application and no display."""
     from PySide6.QtCore import Qt
-    from PySide6.QtGui import QGuiApplication, QImage, QPainter
+    from PySide6.QtGui import QImage, QPainter
     from PySide6.QtSvg import QSvgRenderer
 
-    app = QGuiApplication.instance() or QGuiApplication([])
     image = QImage(size, size, QImage.Format.Format_ARGB32)
     image.fill(Qt.GlobalColor.transparent)
     painter = QPainter(image)
@@ -39,4 +36,3 @@ def paint(path: Path, size: int) -> None:
     painter.end()
     if not image.save(str(path)):
         raise OSError(f"{path} could not be painted")
-    del app
