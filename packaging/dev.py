@@ -24,6 +24,7 @@ python3 packaging/dev.py COMMAND
   test --servers ...   the same, also against large model servers, which are installed once
   check                style, types and the rules of the house
   bench [words ...]    measure speed
+  soak --minutes N     random work, faults, kills and restarts for so long; says what broke and what grew
   bundle [DIR]         what can be installed without a Python: a tarball and a .deb (on macOS an image, on Windows
                        a set-up program), into DIR, else dist
   screenshots DIR      paint every screen into DIR
@@ -108,6 +109,13 @@ def bench(words: list[str], system: bool) -> int:
     return subprocess.call([str(PYTHON), "-m", "tests.bench", *words], cwd=ROOT)
 
 
+def soak(words: list[str], system: bool) -> int:
+    """Use it for long, badly."""
+    prepare("dev", system)
+    headless()
+    return subprocess.call([str(PYTHON), "-m", "tests.soak", *words])
+
+
 def bundle(words: list[str], system: bool) -> int:
     """Make what people install."""
     prepare("bundle", system)
@@ -175,6 +183,7 @@ COMMANDS: dict[str, Callable[[list[str], bool], int]] = {
     "test": test,
     "check": check,
     "bench": bench,
+    "soak": soak,
     "bundle": bundle,
     "screenshots": screenshots,
     "lock": lock,

@@ -1,7 +1,9 @@
 """Faults put to the real program from outside: kills while it asks or is allowed, too few files, a long sleep."""
 
 import asyncio
+import contextlib
 import json
+import os
 import signal
 import subprocess
 import time
@@ -20,7 +22,8 @@ from tests.e2e.killing import BOUND_S, Place, environment, program
 from tests.e2e.screen import left_of, until
 from tests.faults.tally import Tried
 
-ACT = {"calls": [{"name": "run", "arguments": {"command": "echo x >> effects; exec sleep 41"}}]}
+NAP = f"41.{os.getpid()}"
+ACT = {"calls": [{"name": "run", "arguments": {"command": f"echo x >> effects; exec sleep {NAP}"}}]}
 ASKS = {"calls": [{"name": "run", "arguments": {"command": "echo x >> effects"}}]}
 DONE = {"text": "done"}
 
@@ -132,8 +135,9 @@ def test_c16_c17_a_command_dies_with_its_program_and_three_kills_park_the_run(ki
     killed.kill_at("call_started", *killed.run("trust"))
     session = killed.lines[0]["session"]
     for number in range(1, 4):
-        until(lambda: not sleepers(killed.folder), "no process of it is left")
+        until(lambda: not sleeping() or None, "the command is gone")
         assert killed.status() == "interrupted"
+        assert not left_of(killed.folder), "not even a command that had not begun is left"
         before = killed.effects()
         assert killed.ask("resume", session, "--json")[0] == 3
         assert killed.effects() == before, "it was run without a word"
@@ -143,9 +147,14 @@ def test_c16_c17_a_command_dies_with_its_program_and_three_kills_park_the_run(ki
     assert killed.ask("resume", session, "--end")[0] in {0, 130} and killed.status() != "interrupted"
 
 
-def sleepers(folder: Path) -> list[str]:
-    """Commands of the agent that are still there."""
-    return [words for words in left_of(folder) if "sleep 41" in words]
+def sleeping() -> bool:
+    """Whether a command of the agent is still there."""
+    wanted = f"sleep\0{NAP}\0".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (process / "cmdline").read_bytes() == wanted:
+                return True
+    return False
 
 
 def test_f16_too_few_files_are_said_and_lose_nothing(killed: Killed, tried: Tried) -> None:
@@ -231,9 +240,9 @@ def test_k9_a_session_that_is_deleted_while_it_runs_is_stopped_first(killed: Kil
         try:
             began = RunStarted(SCRIPTED, script=Text((killed.home.parent / "script.json").read_text()), mode="trust")
             session = await engine.start("Go.", killed.folder, began)
-            await asyncio.to_thread(until, lambda: sleepers(killed.folder), "its command")
+            await asyncio.to_thread(until, sleeping, "its command")
             await engine.shelf.trash([session])
-            assert not engine.going(session) and not sleepers(killed.folder)
+            assert not engine.going(session) and not sleeping()
             last = [entry.event async for entry in engine.entries(session)][-2]
             assert isinstance(last, RunEnded) and last.status == "stopped"
             await engine.shelf.empty([session])
