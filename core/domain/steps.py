@@ -53,6 +53,7 @@ from core.domain.pen import Step as Step
 from core.domain.pen import line as line
 from core.domain.proposal import ProposalMade
 from core.domain.question import QuestionAnswered, QuestionAsked, QuestionHeld, spoken
+from core.domain.recalled import MemoryFailed, MemoryRecalled
 from core.domain.rewinding import FilesRewound
 from core.domain.schedule import Scheduled
 from core.domain.skill import SkillUsed
@@ -91,6 +92,9 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "recall": ("Looking back at", "Looked back at"),
         "skill": ("Using the skill", "Used the skill"),
         "proposal": ("Proposing", "Proposed"),
+        "memory": ("Recalling", "Recalled"),
+        "remember": ("Remembering", "Remembered"),
+        "forget": ("Forgetting", "Forgot"),
         "end": ("Ended", "Ended"),
         "fork": ("Forked from", "Forked from"),
         "rewind": ("Put back", "Put back"),
@@ -121,6 +125,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             _reply(entry.event, changed)
         case ContextCompacted():
             _compact(entry.event, changed)
+        case MemoryRecalled() | MemoryFailed():
+            _remember(entry.event, changed)
         case ReplyCut(text=text, why=why):
             changed.close("request", "stopped", object=line(why))
             if text.head:
@@ -258,6 +264,16 @@ def _compact(event: ContextCompacted, changed: "_Pen") -> None:
     cost = event.cost or 0.0
     changed.close("compaction", "done", object=line(event.why), marks=marks, tokens=spent, cost=cost)
     changed.count(tokens=spent, cost=cost)
+
+
+def _remember(event: MemoryRecalled | MemoryFailed, changed: "_Pen") -> None:
+    match event:
+        case MemoryRecalled(items=items):
+            count = "1 memory" if len(items) == 1 else f"{len(items)} memories"
+            said = f"{count}: {'; '.join(item.text for item in items)}"
+            changed.add("memory", "done", object=line(said), marks={"memories": len(items)})
+        case MemoryFailed(doing=doing, trouble=trouble):
+            changed.add("notice", "failed", object=line(f"memory failed at {doing}: {trouble.what}"))
 
 
 def _interrupt(why: str, calls: tuple[str, ...], changed: "_Pen") -> None:
