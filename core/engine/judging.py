@@ -46,6 +46,7 @@ def _facts(run: Work, start: RunStarted, level: Level, runs: bool) -> Facts:
         changed=frozenset(run.talk.rights.changed) if runs else frozenset(),
         hosts=run.place.out.hosts,
         granted=read_grants(start.allow, name).tools,
+        agent=start.role,
         real=cache(run.place.broker.real),
         holds=partial(_holds, run.place.broker),
     )
