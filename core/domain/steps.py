@@ -126,16 +126,14 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             _reply(entry.event, changed)
         case ContextCompacted():
             _compact(entry.event, changed)
-        case MemoryRecalled() | MemoryFailed():
-            _remember(entry.event, changed)
         case ReplyCut(text=text, why=why):
             changed.close("request", "stopped", object=line(why))
             if text.head:
                 changed.add("reply", "stopped", object=line(text))
         case Retried(trouble=trouble, wait_s=wait_s):
             changed.close("request", "failed", object=line(trouble.what), marks={"wait_ms": int(wait_s * 1000)})
-        case Delegated() | DelegateEnded():
-            _delegate(entry.event, changed)
+        case Delegated() | DelegateEnded() | MemoryRecalled() | MemoryFailed():
+            _beside(entry.event, changed)
         case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted() | HookRan() | ProposalMade():
             _call(entry.event, changed)
         case CommandEnded():
@@ -207,14 +205,20 @@ def _command(event: CommandEnded, changed: "_Pen") -> None:
     changed.add("command", status, object=line(event.command), numbered=True, marks=marks)
 
 
-def _delegate(event: Delegated | DelegateEnded, changed: "_Pen") -> None:
-    """The row of the call carries what the other session used."""
+def _beside(event: Delegated | DelegateEnded | MemoryRecalled | MemoryFailed, changed: "_Pen") -> None:
+    """What other sessions gave: in the row of the call what a sub-agent used, in one of its own what is remembered."""
     match event:
         case Delegated(call_id=call):
             changed.mark(call, children=1)
         case DelegateEnded(call_id=call, rounds=rounds, tokens=tokens, cost=cost):
             changed.mark(call, tokens=tokens, cost=cost, rounds=rounds)
             changed.count(tokens=tokens, cost=cost)
+        case MemoryRecalled(items=items):
+            count = "1 memory" if len(items) == 1 else f"{len(items)} memories"
+            said = f"{count}: {'; '.join(item.text for item in items)}"
+            changed.add("memory", "done", object=line(said), marks={"memories": len(items)})
+        case MemoryFailed(doing=doing, trouble=trouble):
+            changed.add("notice", "failed", object=line(f"memory failed at {doing}: {trouble.what}"))
 
 
 def _look_back(event: SessionForked | FilesRewound | VerdictGiven, changed: "_Pen") -> None:
@@ -265,16 +269,6 @@ def _compact(event: ContextCompacted, changed: "_Pen") -> None:
     cost = event.cost or 0.0
     changed.close("compaction", "done", object=line(event.why), marks=marks, tokens=spent, cost=cost)
     changed.count(tokens=spent, cost=cost)
-
-
-def _remember(event: MemoryRecalled | MemoryFailed, changed: "_Pen") -> None:
-    match event:
-        case MemoryRecalled(items=items):
-            count = "1 memory" if len(items) == 1 else f"{len(items)} memories"
-            said = f"{count}: {'; '.join(item.text for item in items)}"
-            changed.add("memory", "done", object=line(said), marks={"memories": len(items)})
-        case MemoryFailed(doing=doing, trouble=trouble):
-            changed.add("notice", "failed", object=line(f"memory failed at {doing}: {trouble.what}"))
 
 
 def _interrupt(why: str, calls: tuple[str, ...], changed: "_Pen") -> None:

@@ -43,8 +43,6 @@ class Notes:
                 self._do(
                     entry, "noting how the run went", lambda rows, facts: self._judged(rows, facts, entry.session, run)
                 )
-            case _:
-                pass
 
     def _do(self, entry: Entry, doing: str, work: Callable[[MemoryRows, RunFacts], None]) -> None:
         def done(error: BaseException | None) -> None:
