@@ -114,6 +114,10 @@ class SessionTabs(QTabBar):
         hint = super().tabSizeHint(index)
         return QSize(min(hint.width(), self._look.size(WIDEST)), hint.height())
 
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:  # Qt would take any button for a wish to go there
+            super().mousePressEvent(event)
+
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         place = self.tabAt(event.position().toPoint())
         if event.button() == Qt.MouseButton.MiddleButton and place >= 0:
