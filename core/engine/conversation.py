@@ -288,9 +288,21 @@ class Conversation:
         if asked := self.pending.pop(call, None):
             kind = f"{RESULTS}{asked.tool}"
             said = Message("tool", output, (), call, failed, attachments=attached, seq=self.seq, kind=kind)
-            self.messages.append(said)
+            place = place_of(call, self.messages)
+            self.messages.insert(place, said)
+            self.weights.slip_in(place, said)
             self.stumbled = self.stumbled or failed
         self.started.pop(call, None)
+
+
+def place_of(call: str, messages: list[Message]) -> int:
+    """Where a result stands: results come in the order of their calls, whichever ended first."""
+    first = len(messages)
+    while first and messages[first - 1].role == "tool":
+        first -= 1
+    asked = [each.id for each in messages[first - 1].calls] if first else []
+    later = asked[asked.index(call) + 1 :] if call in asked else []
+    return next((place for place in range(first, len(messages)) if messages[place].call_id in later), len(messages))
 
 
 def chosen_for(start: RunStarted, chosen: ModelChosen) -> RunStarted:

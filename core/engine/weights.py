@@ -47,6 +47,12 @@ class Weights:
             self._add(message.kind, self.ahead.pop(message.seq, 0) or weight(message))
         return self.filled
 
+    def slip_in(self, place: int, message: Message) -> None:
+        """A message came before others that were counted already."""
+        if place < len(self.each):
+            self.each.insert(place, tokens := weight(message))
+            self.filled[message.kind] = self.filled.get(message.kind, 0) + tokens
+
     def coming(self, waiting: Sequence[Message]) -> Mapping[str, int]:
         """The sums of what waits."""
         sums: dict[str, int] = {}

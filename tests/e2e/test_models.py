@@ -44,7 +44,7 @@ def add(terminal: Terminal, wire: str, url: str) -> None:
 
 def travel(terminal: Terminal, model: str, key: str = KEY) -> list[str]:
     """A whole run with a tool and a question; the kinds of its facts. The key is nowhere."""
-    (terminal.folder / "a.txt").write_text("one\nthree\n", encoding="utf-8")  # the last result read must say three
+    (terminal.folder / "a.txt").write_text("one\ntwo\n", encoding="utf-8")
     (terminal.folder / "b.txt").write_text("three\n", encoding="utf-8")
     done = terminal("run", TASK, "--model", model, "--answer", "No.", "--json", BOX_KEY=key)
     assert done.code == 0, (done.out[-2000:], done.err)
@@ -78,7 +78,7 @@ def test_a_model_is_tried_and_set(aimock: str, terminal: Terminal) -> None:
     shown = terminal("models", "test", "box/gpt-4o", BOX_KEY=KEY)
     assert "Streams: yes" in shown.out and "Calls tools: yes" in shown.out
     assert terminal("models", "use", "box/gpt-4o").code == 0
-    (terminal.folder / "a.txt").write_text("one\nthree\n", encoding="utf-8")  # the last result read must say three
+    (terminal.folder / "a.txt").write_text("one\ntwo\n", encoding="utf-8")
     (terminal.folder / "b.txt").write_text("three\n", encoding="utf-8")
     assert "There are 3 lines." in terminal("run", TASK, "--answer", "No.").out
     nowhere(terminal, done.out + shown.out)

@@ -23,6 +23,7 @@ from core.domain.problems import Trouble
 from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked
 from core.domain.text import Text
 from core.engine.conversation import Conversation, conversation
+from core.engine.weights import weight
 
 CALLS = st.integers(1, 9).map(lambda n: f"r{n % 3}c{n // 3}")
 EVENTS = st.one_of(
@@ -76,7 +77,7 @@ def test_every_call_has_its_one_result_before_the_next_request(data: st.DataObje
             _paired(talk)
             calls = [Call(f"{number}.{turn}.{place}", "read") for place in range(data.draw(st.integers(0, 3)))]
             tell(Replied(calls=tuple(calls)))
-            for call in calls[: data.draw(st.integers(0, 3))]:
+            for call in data.draw(st.permutations(calls))[: data.draw(st.integers(0, 3))]:
                 begun: list[RunEvent] = [CallStarted(call.id, "read", "read"), RunInterrupted("x")]
                 ended: list[RunEvent] = [ToolReturned(call.id, Text()), CallRefused(call.id, "", Text())]
                 tell(data.draw(st.sampled_from(begun)))
@@ -93,6 +94,22 @@ def _paired(talk: Conversation) -> None:
     asked = [call.id for message in talk.messages for call in message.calls]
     results = [message.call_id for message in talk.messages if message.role == "tool"]
     assert asked == results
+
+
+@given(st.permutations(range(5)), st.integers(0, 5))
+def test_results_stand_in_the_order_of_their_calls(ended: list[int], counted: int) -> None:
+    """Reads go together and end in any order; what was weighed before the last came is weighed right."""
+    calls = tuple(Call(f"r1c{place}", "read") for place in range(5))
+    events: list[RunEvent] = [PersonSpoke(Text("go")), RunStarted("scripted"), RequestSent("scripted", 1)]
+    talk = conversation(entries([*events, Replied(calls=calls)]))
+    for number, place in enumerate(ended):
+        talk.hear(Entry("s", 5 + number, 1, 9, ToolReturned(f"r1c{place}", Text("out " * place))))
+        if number == counted:
+            talk.weights.count(talk.messages)
+    _paired(talk)
+    talk.weights.count(talk.messages)
+    assert talk.weights.each == [weight(message) for message in talk.messages]
+    assert sum(talk.weights.filled.values()) == sum(talk.weights.each)
 
 
 def test_words_wait_for_the_request_that_carries_them() -> None:

@@ -25,7 +25,7 @@ from core.domain.events import (
 )
 from core.domain.question import Answer, QuestionAsked
 from core.domain.text import Text
-from tests.core.engine.scenes import Scene, calling, opened, played
+from tests.core.engine.scenes import Scene, bounded, calling, opened, played
 
 READ = calling("read", path="a.txt")
 
@@ -208,6 +208,29 @@ def test_reads_of_a_reply_go_together_and_writes_in_order(tmp_path: Path) -> Non
             assert not any(isinstance(event, ReplyCut) for event in await scene.events(session))
 
     asyncio.run(main())
+
+
+def test_results_reach_the_model_in_the_order_of_its_calls(tmp_path: Path) -> None:
+    """The slow read was asked for first: it ends last, and stands first."""
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            (scene.folder / "big").write_text("long " * 400_000)
+            (scene.folder / "small").write_text("short")
+            calls = [
+                {"name": "search", "arguments": {"pattern": "(l|o|n|g| )+z", "path": "big"}},
+                {"name": "read", "arguments": {"path": "small"}},
+            ]
+            session = await scene.run(played({"calls": calls}, {"text": "It says {{result}}"}))
+            facts = await scene.events(session)
+            back = [event.call_id for event in facts if isinstance(event, ToolReturned)]
+            assert back == ["r1c2", "r1c1"]
+            talk = await scene.services.runs.talk(session)
+            assert [each.call_id for each in talk.messages if each.role == "tool"] == ["r1c1", "r1c2"]
+            last = [event for event in facts if isinstance(event, Replied)][-1]
+            assert last.text.head == "It says short"
+
+    bounded(main())
 
 
 def test_L_B10_half_written_arguments_reach_no_tool(tmp_path: Path) -> None:

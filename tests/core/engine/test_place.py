@@ -205,7 +205,7 @@ def test_images_reach_the_model_with_the_result(tmp_path: Path) -> None:
             calls = [{"name": "read", "arguments": {"path": name}} for name in ("a.png", "b.pdf", "c.bin", "d.gif")]
             session = await scene.run(played({"calls": calls}, {"text": "Seen."}))
             back = [event for event in await scene.events(session) if isinstance(event, ToolReturned)]
-            back.sort(key=lambda event: event.call_id)  # reads go together: the quickest is told first
+            back.sort(key=lambda event: event.call_id)  # told as they ended
             kinds = [[one.media_type for one in event.attachments] for event in back]
             assert kinds == [["image/png"], ["application/pdf"], [], []]
             assert [event.failed for event in back] == [False, False, True, True]
