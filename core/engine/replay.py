@@ -85,12 +85,14 @@ class _Stage(Journal):
         self.offers: list[_Offer] = []
         self.closed = False
 
-    async def append(self, session: str, *events: RunEvent, blobs: Mapping[str, bytes] | None = None) -> Entry:
+    def begin(
+        self, session: str, *events: RunEvent, blobs: Mapping[str, bytes] | None = None
+    ) -> "asyncio.Future[Entry]":
         if self.closed:
             raise asyncio.CancelledError
         offer = _Offer([pack(event).event for event in events], asyncio.get_running_loop().create_future())
         self.offers.append(offer)
-        return await offer.written
+        return offer.written
 
 
 async def replay(reader: Reader, session: str, folder: Path, hear: Listener, pace: Pace) -> Replayed:
