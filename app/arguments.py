@@ -5,6 +5,7 @@ from typing import NoReturn
 
 from app import __version__
 from core.domain.modes import DEFAULT_MODE, MODE_WORDS, MODES, Mode
+from core.domain.schedule import MISSED
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 WIRES = ("chat", "responses", "anthropic", "ollama")
@@ -25,12 +26,17 @@ def parser() -> argparse.ArgumentParser:
     top = _Parser(prog="journeyman", description="Run an agent in a folder of yours. Without a command: the window.")
     top.add_argument("--version", action="version", version=f"journeyman {__version__}")
     top.add_argument("--home", metavar="DIR", help="the data folder (else JOURNEYMAN_HOME, else the system's place)")
+    top.add_argument(
+        "--safe", action="store_true", help="without hooks and what folders bring along; window as at first"
+    )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     _run(commands)
     _models(commands)
     _answering(commands)
     _looking(commands)
     _history(commands)
+    _schedule(commands)
+    _worktree(commands)
     _care(commands)
     return top
 
@@ -58,6 +64,7 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> None:
     run.add_argument("task", metavar="TASK")
     run.add_argument("-C", dest="folder", metavar="DIR", default=".", help="the folder to work in (else this one)")
     run.add_argument("--script", metavar="FILE", help="play this script instead of a model")
+    run.add_argument("--worktree", action="store_true", help="in a git worktree of its own, on a new branch")
     run.add_argument("--text-calls", action="store_true", help="for models without tool calls: they write them")
     run.add_argument("--agent", metavar="A", default="", help="as this agent, a file A.toml in the folder `agents`")
     run.add_argument(
@@ -169,6 +176,11 @@ def _looking(commands: "argparse._SubParsersAction[_Parser]") -> None:
     compare.add_argument("a", metavar="A")
     compare.add_argument("b", metavar="B")
     _json(compare, "print the pairs of steps, one JSON object a line, then the figures")
+    usage = _add(commands, "usage", "Show tokens, cost and time by day, model or folder.")
+    usage.add_argument("--by", choices=("day", "model", "folder"), default="day", help="what to add up (else day)")
+    usage.add_argument("--days", type=_count, default=0, metavar="N", help="only the last N days (else all)")
+    usage.add_argument("--csv", action="store_true", help="print a table for other programs")
+    _json(usage)
     failures = _add(commands, "failures", "List the runs that went wrong, the newest first.")
     failures.add_argument("--limit", type=_count, default=20, metavar="N", help="at most so many (else 20)")
     other = failures.add_mutually_exclusive_group()
@@ -220,6 +232,37 @@ def _replay(commands: "argparse._SubParsersAction[_Parser]") -> None:
     _json(replay, "print the entries that are made, one JSON object a line")
 
 
+def _schedule(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    schedule = _add(commands, "schedule", "Begin sessions at a time: once, or every so often.")
+    actions = schedule.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser, required=True)
+    add = _add(actions, "add", "Add one. It begins while the window is open, or `schedule watch` runs.")
+    add.add_argument("task", metavar="TASK")
+    add.add_argument("-C", dest="folder", metavar="DIR", default=".", help="the folder to work in (else this one)")
+    add.add_argument("--at", metavar="TIME", default="", help="first at 18:30, or 2030-01-31 18:30")
+    add.add_argument("--every", metavar="N", default="", help="again every 15m, 2h, 1d or 1w (else once)")
+    add.add_argument("--missed", choices=MISSED, default="run", help="a time that was missed (else run, once)")
+    add.add_argument("--model", metavar="P/M", default="", help="this model (else the one that is set then)")
+    add.add_argument("--script", metavar="FILE", help="play this script instead of a model")
+    add.add_argument("--mode", choices=MODES, default=DEFAULT_MODE, help=f"what you are asked (else {DEFAULT_MODE})")
+    _json(add)
+    _json(_add(actions, "list", "List them."))
+    remove = _add(actions, "remove", "Remove one; the sessions it began stay.")
+    remove.add_argument("schedule", metavar="ID", help="as `schedule list` shows it")
+    _json(_add(actions, "watch", "Begin what is due, without a window, until Ctrl+C."))
+
+
+def _worktree(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    worktree = _add(commands, "worktree", "List or remove the git worktrees in which sessions work (`run --worktree`).")
+    actions = worktree.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser, required=True)
+    listed = _add(actions, "list", "List those of this repository.")
+    remove = _add(actions, "remove", "Remove one, with its branch.")
+    remove.add_argument("name", metavar="BRANCH", help="or the end of its name")
+    remove.add_argument("--discard", action="store_true", help="also what is in no commit, or not merged")
+    for action in (listed, remove):
+        action.add_argument("-C", dest="folder", metavar="DIR", default=".", help="the repository (else this folder)")
+    _json(listed)
+
+
 def _care(commands: "argparse._SubParsersAction[_Parser]") -> None:
     doctor = _add(commands, "doctor", "Check this computer and the data, and say what to do.")
     doctor.add_argument("--rule", metavar="COMMAND", help="say what would become of this command here, and which rule")
@@ -234,6 +277,10 @@ def _care(commands: "argparse._SubParsersAction[_Parser]") -> None:
     test.add_argument("-C", dest="folder", metavar="DIR", default=".", help="as if run in this folder (else this one)")
     test.add_argument("--mode", choices=MODES, default=DEFAULT_MODE, help=f"as if in this mode (else {DEFAULT_MODE})")
     _json(test)
+    trust = _add(commands, "trust", "Obey what a folder brings along for agents, as it is now.")
+    trust.add_argument("folder", metavar="DIR", nargs="?", default=".", help="the folder (else this one)")
+    trust.add_argument("--no", action="store_true", help="obey none of it, and take its files for words of strangers")
+    _json(trust)
     backup = _add(commands, "backup", "Make a checked backup of the data now, or put one back.")
     backup.add_argument(
         "--restore", nargs="?", const="", metavar="NAME", help="put back this backup, or the newest good one"

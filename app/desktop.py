@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication
 
 from app import places
 from app.display import application, theme_name
-from app.single import Lock
+from app.single import Lock, refuse_safe
 from core.domain.problems import Problem
 from ui.shell import Shell
 from ui.theme import load_theme
@@ -18,22 +18,23 @@ PAUSE_S = 0.02
 PAINT_MS = 200
 
 
-def show(folder: Path) -> int:
+def show(folder: Path, *, safe: bool = False) -> int:
     """Open the window and stay until it is closed; where one is open for this folder, bring it forward."""
     lock = Lock(places.lock(folder))
     if not lock.take():
+        refuse_safe(safe)
         code = _raise_other(folder, lock)
         if code is not None:
             return code
     try:
         app = application()
-        state = WindowState(folder)
+        state = WindowState(folder, fresh=safe)
         shell = Shell(load_theme(theme_name(app, state)), state)
         shell.show()
         paint(app, shell)
         from app.program import Program  # all that is heavy comes now
 
-        program = Program(app, shell, state, folder)
+        program = Program(app, shell, state, folder, safe=safe)
         code = program.run()
         if program.backup:
             from app.restoring import put_back
@@ -41,10 +42,10 @@ def show(folder: Path) -> int:
             put_back(folder, program.backup, state)
     finally:
         lock.release()
-    if program.backup:
+    if program.again:
         from app.restoring import start_again
 
-        start_again()
+        start_again(program.again)
     return code
 
 

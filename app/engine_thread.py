@@ -16,6 +16,7 @@ from ui.markdown import prepare
 
 if TYPE_CHECKING:
     from core.engine.engine import Engine
+    from core.engine.schedules import Met
     from core.store.opening import Opened
 
 T = TypeVar("T")
@@ -26,10 +27,17 @@ class EngineThread:
 
     Attributes:
         ended: set when everything is closed.
+        fallen: it ended by itself; nothing can be asked of it any more.
     """
 
     def __init__(
-        self, folder: Path, feed: Feed, show_window: Callable[[], None], report: Callable[[BaseException], None]
+        self,
+        folder: Path,
+        feed: Feed,
+        show_window: Callable[[], None],
+        report: Callable[[BaseException], None],
+        *,
+        safe: bool = False,
     ) -> None:
         self.ended: Future[None] = Future()
         self._ready: Future[Opened] = Future()
@@ -39,6 +47,8 @@ class EngineThread:
         self._feed = feed
         self._show_window = show_window
         self._report = report
+        self._safe = safe
+        self.fallen = False
         self._leaving: Future[None] = Future()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._engine: Engine | None = None
@@ -58,6 +68,8 @@ class EngineThread:
         assert loop is not None and engine is not None
         if self._leaving.done():
             raise asyncio.CancelledError
+        if self.fallen:
+            raise Problem("The engine has ended.", "A mistake of Journeyman's own stopped it.", "Restart Journeyman.")
 
         async def do() -> T:
             return await work(engine)
@@ -76,6 +88,7 @@ class EngineThread:
                 runner.get_loop().set_exception_handler(self._hear_fault)
                 runner.run(self._live())
         except BaseException as error:
+            self.fallen = True
             if self._ready.done():
                 self._report(error)
             else:
@@ -92,7 +105,7 @@ class EngineThread:
 
         prepare()
         self._loop = asyncio.get_running_loop()
-        services = await assemble(self._folder, self._report)
+        services = await assemble(self._folder, self._report, safe=self._safe)
         self._engine = services.engine
         services.engine.listen(self._hear)
         services.engine.listen_drafts(self._feed.put)
@@ -112,7 +125,10 @@ class EngineThread:
             self._ready.set_result(services.opened)
             await services.engine.warm_up()
             await self._back_up(services.engine)
-            await asyncio.wrap_future(self._leaving)
+            async with asyncio.TaskGroup() as tasks:
+                watch = tasks.create_task(services.engine.schedules.watch(self._met, self._report), name="schedules")
+                await asyncio.wrap_future(self._leaving)
+                watch.cancel()
         finally:
             await owner.close()
             await services.close()
@@ -125,6 +141,12 @@ class EngineThread:
                 await engine.shelf.empty_old()
         except Problem as problem:
             self._report(problem)
+
+    def _met(self, met: "Met") -> None:
+        """A session that was begun shows itself; one that was not is told."""
+        if met.schedule.trouble:
+            do = "See the schedules in the settings."
+            self._report(Problem(f"The schedule {met.schedule.id} began nothing.", met.schedule.trouble, do))
 
     def _hear(self, told: Told) -> None:
         self._feed.put(told, urgent=isinstance(told.entry.event, QuestionAsked | ConsentAsked))

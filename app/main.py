@@ -10,7 +10,7 @@ from app import places
 from app.arguments import UsageError, parser
 from app.commands.exits import FAILED, STOPPED, USAGE
 from app.output import Output, terminal
-from app.single import Lock
+from app.single import Lock, refuse_safe
 from core.domain.problems import Problem
 
 
@@ -28,7 +28,7 @@ def main(typed: list[str] | None = None) -> int:
         if read.command is None:
             from app.desktop import show  # Qt is heavy, and a command line has no use for it
 
-            return show(folder)
+            return show(folder, safe=read.safe)
         if read.command == "screenshots":
             from app.screenshots import take
 
@@ -41,7 +41,7 @@ def main(typed: list[str] | None = None) -> int:
             return replay(folder, read, out)
         if read.command == "models" and read.action == "key" and not read.forget:
             words = [*words, f"--given={_key(read.name)}"]  # from here it goes no way that others can read
-        return command(words, folder, out)
+        return command(words, folder, out, safe=read.safe)
     except Problem as problem:
         out.trouble(problem.trouble)
         return FAILED
@@ -52,7 +52,7 @@ def main(typed: list[str] | None = None) -> int:
         return FAILED
 
 
-def command(words: list[str], home: Path, out: Output) -> int:
+def command(words: list[str], home: Path, out: Output, *, safe: bool = False) -> int:
     """As the owner of the data folder, or through the one there is."""
     import asyncio
 
@@ -60,11 +60,12 @@ def command(words: list[str], home: Path, out: Output) -> int:
     lock = Lock(places.lock(home))
     with asyncio.Runner() as runner:
         while not lock.take():
+            refuse_safe(safe)
             code = runner.run(_through_owner(words, home, folder, out))
             if code is not None:
                 return code
         try:
-            return runner.run(_alone(words, home, folder, out))
+            return runner.run(_alone(words, home, folder, out, safe))
         finally:
             lock.release()
 
@@ -120,7 +121,7 @@ async def _through_owner(words: list[str], home: Path, folder: Path, out: Output
     )
 
 
-async def _alone(words: list[str], home: Path, folder: Path, out: Output) -> int:
+async def _alone(words: list[str], home: Path, folder: Path, out: Output, safe: bool) -> int:
     import asyncio
 
     from app.assemble import assemble
@@ -131,7 +132,7 @@ async def _alone(words: list[str], home: Path, folder: Path, out: Output) -> int
     assert task is not None
     if sys.platform != "win32":
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    services = await assemble(home, partial(_report, out))
+    services = await assemble(home, partial(_report, out), safe=safe)
     for note in services.notes:
         out.trouble(note)
     perform = performer(services, home)

@@ -2,25 +2,31 @@
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from PySide6.QtCore import QDeadlineTimer, QEventLoop
 from PySide6.QtWidgets import QLineEdit, QListWidget, QWidget
 
 from app import places
+from app.crash import told as crash_report
 from app.display import application
+from app.mishaps import Mishaps
 from core.domain.problems import Trouble
 from core.domain.rules import Rule
+from core.domain.schedule import Schedule
 from core.engine.past import Past
 from core.settings.schema import Settings
 from core.store.database import Database
 from core.store.journal import Journal
 from core.store.reader import Reader
+from core.store.usage import used
 from ui.ask.card import ConsentCard
 from ui.ask.dialog import ConsentDialog
+from ui.crash_dialog import CrashDialog
 from ui.help_dialog import HelpDialog
 from ui.keys_dialog import KeysDialog
 from ui.selection import Selection
@@ -34,9 +40,14 @@ from ui.shell import Shell
 from ui.start.begin import Offer
 from ui.theme import Look, dress, load_fonts, load_theme
 from ui.timeline.page import STEPS
+from ui.usage.panel import UsagePanel
 from ui.window import MainWindow
 from ui.window_state import WindowState
 
+if TYPE_CHECKING:
+    from core.engine.engine import Engine
+
+T = TypeVar("T")
 Screens = Iterator[tuple[str, QWidget]]
 
 ARMED_MS: Final = 3_000
@@ -59,6 +70,20 @@ RULES: Final = (
     Rule("r3", "deny", "read", "path", "secrets/**"),
 )
 
+FELL: Final = """In the thread MainThread:
+
+Traceback (most recent call last):
+  File "~/journeyman/ui/timeline/waterfall/bars.py", line 88, in paint
+    lane = self._lanes[step.lane]
+KeyError: 'lane'"""
+
+
+class _Silent:
+    """There is no engine behind a picture: what a page would ask for, it is shown."""
+
+    async def ask(self, work: "Callable[[Engine], Awaitable[T]]") -> T:
+        raise NotImplementedError
+
 
 class _Stage:
     """The window with every session in it, and the way to one by its title."""
@@ -74,6 +99,7 @@ class _Stage:
         self.reader_path = places.database(home)
         self.reader = Reader(self.reader_path)
         self.window.pane.sent.wanted.connect(self._read_sent)
+        self.window.meet(_Silent(), lambda work, _: work.close())
 
     def fill(self) -> None:
         self.window.read_from(self.reader)
@@ -110,7 +136,7 @@ def screens(home: Path, theme: str, size: tuple[int, int]) -> Screens:
     """From the first start on; every part of the window is seen once."""
     with tempfile.TemporaryDirectory() as place:
         stage = _Stage(home, theme, size, Path(place))
-        for part in (_start, _asking, _run, _steps, _tabs, _sessions, _dialogs, _troubles):
+        for part in (_start, _asking, _run, _steps, _tabs, _pages, _sessions, _dialogs, _troubles):
             yield from part(stage)
         stage.close()
 
@@ -193,6 +219,17 @@ def _tabs(stage: _Stage) -> Screens:
     view.page.show_tab(STEPS)
 
 
+def _pages(stage: _Stage) -> Screens:
+    """The pages that open in the place of a session."""
+    window = stage.window
+    window.selection.choose_page("usage")
+    page = window.pages.page("usage")
+    assert isinstance(page, UsagePanel)
+    page.show_used(used(stage.reader_path))
+    yield "usage", stage.shell
+    window.selection.leave_page()
+
+
 def _sessions(stage: _Stage) -> Screens:
     """The list scrolled to what was put away, and what a search finds."""
     sessions = stage.window.sessions
@@ -223,6 +260,8 @@ def _dialogs(stage: _Stage) -> Screens:
     yield "palette", stage.shell
     window.deeds.palette.leave()
     settings = SettingsDialog(look, Shown(Settings(), RULES), stage.shell)
+    day = datetime(2026, 11, 23, 9).astimezone().timestamp()
+    settings.show_schedules([Schedule("k3f9", "Sort what came into the inbox", str(ROOM), "", 0, int(day * 1e6), "1d")])
     settings.show_data(DataState(str(ROOM), 48_300_000, 35_120, 42, 1, ("2026-11-20 09.12",)))
     settings.open()
     pages = settings.findChild(QListWidget, "settings.pages")
@@ -250,6 +289,12 @@ def _troubles(stage: _Stage) -> Screens:
         Trouble("The model server takes no more requests for now.", "It asks to wait 60 s.", "Try again later.")
     )
     yield "notice", stage.shell
+    report = crash_report(FELL)
+    saved = Mishaps(stage.window, lambda: False).saved()
+    dialog = CrashDialog(stage.window.look, "Journeyman made a mistake: KeyError: 'lane'", saved, report, stage.shell)
+    dialog.show()
+    yield "crash", dialog
+    dialog.close()
 
 
 def _wait_until_armed(asking: object) -> None:

@@ -14,7 +14,8 @@ from app.crash import CrashDoor
 from app.display import THEMES, give_icon, theme_name
 from app.engine_thread import EngineThread
 from app.heartbeat import Heartbeat
-from app.restoring import restored
+from app.mishaps import Mishaps
+from app.restoring import Restart, restored
 from core.domain.problems import Problem, Trouble
 from core.store.reader import Reader
 from ui.feed import Feed
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
 
 SCALES = (80, 90, 100, 110, 125, 150, 175, 200)  # per cent of the letters
 SWITCH_S = 0.0005  # how long one thread may keep the others waiting
+SAFE = Trouble(
+    "This is safe mode.",
+    "Hooks are off, so is what folders bring along (AGENTS.md), and the window is as at first.",
+    "Close the window and start Journeyman as usual to have them back.",
+)
 
 
 class Program(QObject):
@@ -42,16 +48,20 @@ class Program(QObject):
     wanted = Signal()
     troubled = Signal(Trouble)
 
-    def __init__(self, app: QApplication, shell: Shell, state: WindowState, folder: Path) -> None:
+    def __init__(
+        self, app: QApplication, shell: Shell, state: WindowState, folder: Path, *, safe: bool = False
+    ) -> None:
         super().__init__()
-        self._app, self._shell, self._state, self._folder = app, shell, state, folder
+        self._app, self._shell, self._state, self._folder, self._safe = app, shell, state, folder, safe
         self._fonts = load_fonts(state.number("scale", 1.0))
         self._look = self._dressed(theme_name(app, state))
         self.window = MainWindow(shell, self._look, Selection(), state, data_folder=folder)
-        self._door = CrashDoor(folder, self._tell_bug)
         self._feed = Feed()
         self._feed.told.connect(self.window.hear)
-        self.engine = EngineThread(folder, self._feed, self.wanted.emit, self._report)
+        self.engine = EngineThread(folder, self._feed, self.wanted.emit, self._report, safe=safe)
+        self._mishaps = Mishaps(self.window, lambda: self.engine.fallen, self)
+        self._mishaps.restart_wanted.connect(self._leave_to_restart)
+        self._door = CrashDoor(folder, self._mishaps.happened.emit)
         self._heartbeat = Heartbeat(folder)
         self._reader: Reader | None = None
         self._tray: Tray | None = None
@@ -62,6 +72,7 @@ class Program(QObject):
         self.window.setting_changed.connect(self._use)
         self.window.restore_wanted.connect(self._leave_for)
         self.backup = ""  # the one to put in the place of the data once this is over
+        self.again: Restart | None = None
         app.styleHints().colorSchemeChanged.connect(lambda _: self._follow_system())
         self.window.scale_wanted.connect(self._scale)
         give_icon(app)
@@ -81,7 +92,7 @@ class Program(QObject):
         self.window.leaving.connect(leaving.set)
         if sys.platform != "win32":
             for number in (signal.SIGTERM, signal.SIGINT):
-                loop.add_signal_handler(number, self._shell.close)
+                loop.add_signal_handler(number, self._shell.leave)
         self._heartbeat.start()
         # What this thread imports is imported by now: it must never wait for what the other one imports.
         engine = self.engine
@@ -112,6 +123,10 @@ class Program(QObject):
         opened = await engine.met()
         for note in opened.notes:
             self.window.tell(note)
+        if self._door.left:
+            self._mishaps.show_left(self._door.left)
+        if self._safe:
+            self.window.tell(SAFE)
         if said := restored(self._state):
             self.window.toast.say(said) if isinstance(said, str) else self.window.tell(said)
         self._reader = Reader(opened.path, frozen=opened.frozen)
@@ -203,8 +218,12 @@ class Program(QObject):
 
     def _leave_for(self, backup: str) -> None:
         """End, so that nobody has the data open; whoever ran this puts the backup in its place."""
-        self.backup = backup
-        self._shell.close()
+        self.backup, self.again = backup, "usual"
+        self._shell.leave()
+
+    def _leave_to_restart(self, safe: bool) -> None:
+        self.again = "safe" if safe else "usual"
+        self._shell.leave()
 
     def _report(self, error: BaseException) -> None:
         """From any thread: the world's faults are told, bugs of ours are written down as well."""
@@ -212,11 +231,6 @@ class Program(QObject):
             self.troubled.emit(error.trouble)
         else:
             self._door.report(error)
-
-    def _tell_bug(self, line: str) -> None:
-        self.troubled.emit(
-            Trouble("Journeyman made a mistake.", f"{line}.", f"It is written down in {self._folder / 'crash.log'}.")
-        )
 
 
 def _of_walls(found: "WallsFound") -> str:

@@ -3,11 +3,14 @@
 import os
 import sys
 from pathlib import Path
+from typing import Literal
 
 from app import places
 from core.domain.problems import Problem, Trouble
 from ui.window_state import WindowState
 
+Restart = Literal["usual", "safe"]
+SAFE_WORD = "--safe"
 SAID = "restored"
 WHY = "not_restored"
 
@@ -39,8 +42,8 @@ def restored(state: WindowState) -> str | Trouble | None:
     return said or None
 
 
-def start_again() -> None:
+def start_again(how: Restart = "usual") -> None:
     """This program anew, in the place of this process."""
     frozen = getattr(sys, "frozen", False)
-    words = sys.argv[1:] if frozen else sys.orig_argv[1:]
-    os.execv(sys.executable, [sys.executable, *words])
+    words = [word for word in (sys.argv[1:] if frozen else sys.orig_argv[1:]) if word != SAFE_WORD]
+    os.execv(sys.executable, [sys.executable, *words, *([SAFE_WORD] if how == "safe" else [])])

@@ -41,6 +41,14 @@ class Lock:
             self._file = None
 
 
+def refuse_safe(safe: bool) -> None:
+    """Safe mode is of a process, and another one holds the folder."""
+    if safe:
+        raise Problem(
+            "Journeyman has this data open, and not in safe mode.", "Only one can have it at a time.", "Close it first."
+        )
+
+
 if sys.platform == "win32":
     import msvcrt
 

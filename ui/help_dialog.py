@@ -5,7 +5,8 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QTextBrowser, QVBoxLayout, QWidget
 
-from ui.markdown import SafeDocument, render
+from ui.markdown import render
+from ui.safe_document import SafeDocument
 from ui.theme import RESOURCES, Look
 from ui.widgets.button import Button
 

@@ -5,10 +5,11 @@ from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import QCoreApplication, QUrl
-from PySide6.QtGui import QColor, QImage, QTextCursor, QTextDocument, QTextFrame
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtGui import QTextCursor, QTextDocument, QTextFrame
 
-from ui.document_formats import CODE_FRAME, INDENT, Ink
+from ui.code_boxes import code_frames
+from ui.document_formats import INDENT, Ink
 from ui.theme import Look
 from ui.visible import cut_lines
 from ui.visible import visible as visible
@@ -25,15 +26,6 @@ NESTING_LIMIT: Final = 20
 CELL_LIMIT: Final = 600  # each costs Qt 0.1 ms and more
 INLINE_BUDGET_S: Final = 0.06
 SCHEMES: Final = ("http://", "https://", "mailto:")
-
-
-class SafeDocument(QTextDocument):
-    """A document that loads nothing: returning None would still let Qt open local files."""
-
-    def loadResource(self, type: int, name: QUrl | str) -> Any:
-        nothing = QImage(1, 1, QImage.Format.Format_ARGB32)
-        nothing.fill(QColor(0, 0, 0, 0))
-        return nothing
 
 
 class Flow:
@@ -69,8 +61,11 @@ class Flow:
         for block in blocks[:-1]:
             writer.write(block)
         if len(blocks) > 1 and len(text) <= TEXT_LIMIT:
-            self._kept += _offset(tail, blocks[-1].line)
-            self._place = writer.place()
+            last = _offset(tail, blocks[-1].line)
+            # A first line that is not whole may yet turn out to go on with what stands right above it.
+            if "\n" in tail[last:] or tail[:last].endswith("\n\n"):
+                self._kept += last
+                self._place = writer.place()
         if blocks:
             writer.write(blocks[-1])
             self._code = _OpenCode.of(blocks[-1], text, self._document)
@@ -101,16 +96,18 @@ def render(document: QTextDocument, text: str, look: Look) -> None:
     Flow(document, look).write(text)
 
 
-def code_frames(document: QTextDocument) -> list[QTextFrame]:
-    """The boxes of code, in order."""
-    return [frame for frame in document.rootFrame().childFrames() if frame.frameFormat().hasProperty(CODE_FRAME)]
-
-
-def code_of(frame: QTextFrame) -> str:
-    """The code in a box, as it is copied."""
-    cursor = frame.firstCursorPosition()
-    cursor.setPosition(frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
-    return cursor.selectedText().replace("\u2029", "\n").replace("\u2028", "\n")
+def render_with_places(document: QTextDocument, text: str, look: Look) -> list[tuple[int, int]]:
+    """The same, with the line of each outermost block and its place in the document."""
+    render(document, "", look)
+    writer, places = _Writer(document, Ink.of(look), _Place()), []
+    all_at_once = QTextCursor(document)
+    all_at_once.beginEditBlock()
+    for block in _blocks(text):
+        at = writer.place()
+        places.append((block.line, at.position + (not at.fresh)))
+        writer.write(block)
+    all_at_once.endEditBlock()
+    return places
 
 
 @dataclass(frozen=True, slots=True)

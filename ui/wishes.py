@@ -25,6 +25,7 @@ from ui.run_wishes import RunWishes
 from ui.sessions.rows import Hit
 from ui.settings_door import SettingsDoor
 from ui.tasks import Tasks
+from ui.trust_door import trust_said
 from ui.window import MainWindow
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Wishes(QObject):
         super().__init__(window)
         self._window, self._bridge, self._start_demo = window, bridge, start_demo
         self.tasks = Tasks(window.tell, self)
+        window.meet(bridge, self.tasks.start)
         self.settings = SettingsDoor(window, bridge, self.tasks, folder)
         self.beginning = Beginning(window, bridge, self.tasks)
         window.settings_wanted.connect(lambda: self.settings.open())
@@ -79,8 +81,15 @@ class Wishes(QObject):
         taken = attached.take()
         files = [(file.name, file.media_type, file.body) for file in taken]
 
+        row = self._window.row(session)
+
         async def send() -> None:
             try:
+                if row.folder and row.status not in (
+                    "running",
+                    "waiting",
+                ):  # a run begins, which obeys it
+                    await trust_said(self._window, self._bridge, row.folder, new=False)
                 await self._bridge.ask(lambda engine: engine.say(session, text, now=now, files=files))
             except Problem:
                 self._window.give_back(session, text)

@@ -13,6 +13,7 @@ from app import places
 from app.commands.context import Context
 from app.commands.exits import DONE, FAILED
 from app.commands.ruling import try_rule
+from app.commands.trusting import said_of
 from app.output import Output
 from core.domain.problems import Problem
 from core.engine.walls import WallsFound
@@ -43,6 +44,7 @@ async def doctor(context: Context) -> int:
     found = [
         *_look(context),
         walls_of(await context.engine.walls()),
+        await _folder(context),
         *_models(await context.engine.models()),
         _data(context.home, await context.engine.figures()),
     ]
@@ -64,6 +66,13 @@ def walls_of(found: WallsFound) -> Finding:
         return Finding("Sandbox", False, found.off.why or found.off.what, found.off.do)
     known = f"; a command can {', '.join(found.open)}" if found.open else ""
     return Finding("Sandbox", True, f"{found.name}, {found.level}{known}")
+
+
+async def _folder(context: Context) -> Finding:
+    """Whether what the folder brings along is obeyed."""
+    found = await context.engine.folder_trust(context.folder)
+    do = "Look at them, then: journeyman trust." if found.asks and found.brought else ""
+    return Finding("Folder", True, f"{found.folder}: {said_of(found)}", note=do)
 
 
 def _look(context: Context) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from app.commands.context import Context
 from app.commands.exits import BY_STATUS, FAILED, STOPPED, WAITING
 from app.output import plain_entry
 from core.domain.consent import ConsentAsked
-from core.domain.events import Replied, RunEnded, RunInterrupted
+from core.domain.events import Replied, RunEnded, RunInterrupted, RunStarted
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question, QuestionAsked
 from core.domain.sessions import SessionRow
@@ -120,6 +120,10 @@ class Follower:
             return
         if isinstance(told.entry.event, Replied) and told.entry.event.text.head:
             out.write(engine.whole(told.entry.event.text))
+        if isinstance(told.entry.event, RunStarted):
+            for guide in told.entry.event.guides:
+                if guide.trouble:
+                    out.write(f"{guide.name}: {guide.trouble}")
         for step in told.steps:
             if step.number and step.status not in OPEN:
                 out.write(step_line(step))

@@ -12,9 +12,13 @@ from core.domain.decision import Choice
 from core.domain.filing import SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
 from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Trouble
+from core.domain.proposal import ProposalMade, ProposalSettled
 from core.domain.question import Autonomy, QuestionAnswered, QuestionAsked, QuestionHeld, Unanswered
 from core.domain.rewinding import FilesRewound
+from core.domain.schedule import Scheduled
+from core.domain.skill import Offered, SkillUsed
 from core.domain.text import Attachment, Text
+from core.domain.worktree import WorktreeMade
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,7 @@ class RunStarted:
     `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
     `taint` are the strangers whose words the agent has read that gave it its task.
     `effort`, `max_output` and `temperature` are asked of the model where they are set.
+    `skills` are those that it was told of.
     `autonomy` says how often the agent may ask, `unanswered` what happens when nobody answers for `answer_minutes`.
     """
 
@@ -107,6 +112,7 @@ class RunStarted:
     effort: str = ""
     max_output: int = 0
     temperature: float | None = None
+    skills: tuple[Offered, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,6 +438,8 @@ class VerdictGiven:
 RunEvent = (
     SessionOpened
     | SessionForked
+    | Scheduled
+    | WorktreeMade
     | RunStarted
     | ModelChosen
     | CallsWritten
@@ -459,6 +467,9 @@ RunEvent = (
     | DecisionMade
     | ProblemReported
     | Tainted
+    | SkillUsed
+    | ProposalMade
+    | ProposalSettled
     | SandboxProven
     | HookRan
     | LimitMet

@@ -12,8 +12,22 @@ from core.domain.events import (
     SandboxProven,
 )
 from core.domain.modes import MODE_WORDS
+from core.domain.schedule import Scheduled, notice_of
+from core.domain.worktree import WorktreeMade
+from core.domain.worktree import notice_of as of_worktree
 
-Notice = LimitMet | LimitRaised | Nudged | ModeSet | ModelChosen | CallsWritten | SandboxProven | QueueChanged
+Notice = (
+    LimitMet
+    | LimitRaised
+    | Nudged
+    | ModeSet
+    | ModelChosen
+    | CallsWritten
+    | SandboxProven
+    | QueueChanged
+    | Scheduled
+    | WorktreeMade
+)
 
 
 def of_guide(guide: Guide) -> str:
@@ -26,6 +40,10 @@ def of_guide(guide: Guide) -> str:
 def notice(event: Notice) -> str:
     """What Journeyman noted of the run itself."""
     match event:
+        case Scheduled():
+            return notice_of(event)
+        case WorktreeMade():
+            return of_worktree(event)
         case LimitMet(limit=limit, used=used, allowed=allowed):
             return f"{used:g} of {allowed:g} {limit}"
         case LimitRaised(limit=limit, allowed=allowed):

@@ -51,8 +51,12 @@ from core.domain.pen import Outline as Outline
 from core.domain.pen import Pen as _Pen
 from core.domain.pen import Step as Step
 from core.domain.pen import line as line
+from core.domain.proposal import ProposalMade
 from core.domain.question import QuestionAnswered, QuestionAsked, QuestionHeld, spoken
 from core.domain.rewinding import FilesRewound
+from core.domain.schedule import Scheduled
+from core.domain.skill import SkillUsed
+from core.domain.worktree import WorktreeMade
 
 VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -70,6 +74,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "command": ("Running", "Ran"),
         "check": ("Looking after", "Looked after"),
         "fetch": ("Fetching", "Fetched"),
+        "search_web": ("Searching the web", "Searched the web"),
         "hook": ("Running your hook", "Ran your hook"),
         "todo": ("Planning", "Planned"),
         "decision": ("Deciding", "Decided"),
@@ -84,6 +89,8 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "notice": ("Notice", "Notice"),
         "compaction": ("Compacting", "Compacted"),
         "recall": ("Looking back at", "Looked back at"),
+        "skill": ("Using the skill", "Used the skill"),
+        "proposal": ("Proposing", "Proposed"),
         "end": ("Ended", "Ended"),
         "fork": ("Forked from", "Forked from"),
         "rewind": ("Put back", "Put back"),
@@ -122,7 +129,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.close("request", "failed", object=line(trouble.what), marks={"wait_ms": int(wait_s * 1000)})
         case Delegated() | DelegateEnded():
             _delegate(entry.event, changed)
-        case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted() | HookRan():
+        case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted() | HookRan() | ProposalMade():
             _call(entry.event, changed)
         case CommandEnded():
             _command(entry.event, changed)
@@ -137,11 +144,11 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
         case SessionOpened() | CallAllowed() | QuestionHeld() | DecisionMade() | ProblemReported() | Filing():
             pass  # said by the list, or by the row of their call
-        case SandboxProven(level="verified", open=()) | QueueChanged(did="moved"):
-            pass  # as it should be, or seen where it waits
+        case SandboxProven(level="verified", open=()) | QueueChanged(did="moved") | SkillUsed():
+            pass  # as it should be, or seen where it waits, or in the row of its call
         case (
             LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | CallsWritten() | SandboxProven()
-            | QueueChanged()
+            | QueueChanged() | Scheduled() | WorktreeMade()
         ):  # fmt: skip
             changed.add("notice", "done", object=line(notice(entry.event)))
         case RunPaused(why=why):
@@ -160,7 +167,9 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
     return changed.rows()
 
 
-def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainted | HookRan, changed: "_Pen") -> None:
+def _call(
+    event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainted | HookRan | ProposalMade, changed: "_Pen"
+) -> None:
     """What became of a call."""
     match event:
         case CallStarted(call_id=call, step=kind, object=what):
@@ -176,6 +185,8 @@ def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainte
                 changed.count(calls=1)
         case Tainted(call_id=call):
             changed.mark(call, outside=1)
+        case ProposalMade(of=of, what=what, target=target, reason=reason):
+            changed.add("proposal", "done", object=line(f"{of} {target}: {reason or what}"))
         case HookRan(moment=moment, command=command, exit_code=code, refused=refused):
             marks = {} if code is None else {"exit": code}
             status = "stopped" if refused else "done" if code == 0 else "failed"

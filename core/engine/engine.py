@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.domain.consent import OpenConsent, Scope
-from core.domain.events import KINDS, Entry, ModelChosen, RunStarted, SessionOpened
+from core.domain.events import KINDS, Entry, ModelChosen, RunEvent, RunStarted, SessionOpened
 from core.domain.filing import title_of
-from core.domain.modes import Mode
+from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
@@ -27,7 +27,7 @@ from core.engine.queue import Queue
 from core.engine.runs import Runs
 from core.engine.shelf import Shelf
 from core.engine.slash import Slash, commands, expanded
-from core.engine.trust import FolderTrust, look, refuse_unfit, trust
+from core.engine.trust import FolderTrust, Obeyed, brought, look, obeyed, refuse_unfit, trust
 from core.engine.walls import WallsFound, look_at_walls
 from core.models.trial import Trial
 from core.settings.file import SettingsFile
@@ -39,14 +39,17 @@ from core.store.opening import Opened
 from core.store.reader import Reader
 from core.store.rule_book import Book, RuleBook
 from core.store.search import Hit
+from core.store.usage import Used, used
 from core.store.weights import Weight, weights
 from core.tools.catalogue import specs
-from core.workspace.branch import branch
+from core.workspace.branch import branch, is_worktree
 from core.workspace.paths import workspace
 
 if TYPE_CHECKING:
     from core.engine.history import History
     from core.engine.past import Past
+    from core.engine.schedules import Schedules
+    from core.engine.worktrees import Worktrees
     from core.store.tables import Figures
 
 
@@ -95,6 +98,22 @@ class Engine:
 
         return Past(self._journal, self._reader)
 
+    @cached_property
+    def schedules(self) -> "Schedules":
+        """The sessions that begin at a time."""
+        from core.engine.schedules import Schedules
+        from core.store.schedule_book import ScheduleBook
+
+        book = ScheduleBook(self._opened.path, self._opened.database, frozen=self._opened.frozen)
+        return Schedules(book, lambda: self.settings.now, self.start, self._reader.session)
+
+    @cached_property
+    def worktrees(self) -> "Worktrees":
+        """The git worktrees in which sessions work."""
+        from core.engine.worktrees import Worktrees
+
+        return Worktrees(self._book, self.sessions, self.going)
+
     async def warm_up(self) -> None:
         """Make what a person's first wishes would wait for, now that the window is there."""
 
@@ -111,14 +130,20 @@ class Engine:
         """How well commands are confined here; proven when it is first asked."""
         return await look_at_walls(self._opened.path.parent)
 
-    async def start(self, task: str, folder: Path, began: RunStarted) -> str:
-        """Open a session and begin its first run as `began` says; the session's id."""
+    async def start(self, task: str, folder: Path, began: RunStarted, *why: RunEvent, worktree: bool = False) -> str:
+        """Open a session and begin its first run as `began` says, with facts that say why it is there; its id.
+
+        With `worktree` it works in a git worktree of its own.
+        """
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
         place = workspace(folder)
         refuse_unfit(place, self._opened.path.parent)
-        sent = await asyncio.to_thread(expanded, task, self._opened.path.parent, place)
-        return await self._runs.open(SessionOpened("", str(place), title_of(task)), sent, began)
+        if worktree:
+            self._runs.check(began)
+            return await self.worktrees.start(task, place, lambda to, made: self.start(task, to, began, *why, *made))
+        sent = await asyncio.to_thread(expanded, task, self._opened.path.parent, place, self._obeyed(place, began.mode))
+        return await self._runs.open(SessionOpened("", str(place), title_of(task)), sent, began, *why)
 
     async def say(
         self, session: str, text: str, *, now: bool = False, files: Sequence[tuple[str, str, bytes]] = ()
@@ -129,7 +154,9 @@ class Engine:
         if bodies:
             await self._journal.keep(bodies)
         if text.startswith("/"):
-            text = await asyncio.to_thread(expanded, text, self._opened.path.parent, Path(self.session(session).folder))
+            folder = Path(self.session(session).folder)
+            obeys = self._obeyed(folder, (await self.begun(session)).mode)
+            text = await asyncio.to_thread(expanded, text, self._opened.path.parent, folder, obeys)
         await self._runs.say(session, text, now=now, attached=attached)
 
     async def choose_model(
@@ -211,9 +238,13 @@ class Engine:
         """Whether the person trusts the folder, and what it brings along."""
         return await asyncio.to_thread(look, self._book.read(), workspace(folder))
 
-    async def trust(self, folder: Path, trusted: bool = True) -> None:
+    async def trust(self, folder: Path, trusted: bool = True, by: str = "person") -> None:
         """Obey what the folder brings along, or take its files for words of strangers. `revoke` takes it back."""
-        await trust(self._book, str(workspace(folder)), trusted)
+        place = workspace(folder)
+        await trust(self._book, str(place), trusted, await asyncio.to_thread(brought, place), by)
+
+    def _obeyed(self, folder: Path, mode: Mode = DEFAULT_MODE) -> Obeyed:
+        return obeyed(self._book.now(), folder, mode)
 
     async def revoke(self, rule: str) -> str:
         """Take a rule back; what it said."""
@@ -316,6 +347,10 @@ class Engine:
         """Which sessions are large, and why; counted beside the runs."""
         return await asyncio.to_thread(weights, self._opened.path)
 
+    async def used(self, since: int = 0) -> list[Used]:
+        """What models were asked for and what it cost."""
+        return await asyncio.to_thread(used, self._opened.path, since)
+
     def backup_names(self) -> list[str]:
         """The copies there are, the newest first; none is read."""
         return [item.stem.removeprefix("journeyman-") for item in names(self._opened.path)]
@@ -327,12 +362,13 @@ class Engine:
         return await self._opened.database.do(compact, alone=True)
 
     async def branch(self, folder: str) -> str:
-        """The git branch that is checked out there; empty where there is none."""
-        return await asyncio.to_thread(branch, Path(folder))
+        """The git branch that is checked out there, and whether in a worktree; empty where there is none."""
+        found = await asyncio.to_thread(branch, Path(folder))
+        return f"{found} · worktree" if found and is_worktree(Path(folder)) else found
 
     def commands(self, folder: Path) -> dict[str, Slash]:
         """What can be typed as `/name` in this folder."""
-        return commands(self._opened.path.parent, folder)
+        return commands(self._opened.path.parent, folder, self._obeyed(folder))
 
     def agents(self) -> dict[str, Profile]:
         """The agents that a person has described, by name."""

@@ -4,6 +4,7 @@ It is made once, when a run starts, and kept with that fact: a resumed, replayed
 """
 
 import asyncio
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from importlib import resources
@@ -15,6 +16,8 @@ from core.domain.problems import Problem
 from core.domain.provenance import Source, instruction, marked, new_boundary
 from core.domain.text import Text
 from core.engine.profiles import Profile, profile, told
+from core.engine.trust import Obeyed, obeyed
+from core.store.rule_book import RuleBook
 from core.tools.catalogue import names
 from core.tools.recall import RECALL
 from core.workspace.broker import Broker
@@ -31,9 +34,16 @@ class Found:
     text: str = ""
 
 
-async def briefed(began: RunStarted, folder: Path, home: Path) -> RunStarted:
-    """The start of a run with what its model is told."""
-    return await asyncio.to_thread(_brief, began, folder, home)
+async def briefed(
+    began: RunStarted, folder: Path, home: Path, book: RuleBook, *, safe: bool = False,
+    absent: Callable[[], Collection[str]] = tuple,
+) -> RunStarted:  # fmt: skip
+    """The start of a run with what its model is told. `safe`: the folder has no say in it, whether trusted or not.
+
+    `absent` are tools that nothing is set for.
+    """
+    obeys = None if safe else obeyed(book.now(), folder, began.mode)
+    return await asyncio.to_thread(_brief, began, folder, home, obeys, absent())
 
 
 def today() -> date:
@@ -41,11 +51,12 @@ def today() -> date:
     return datetime.now().astimezone().date()
 
 
-def _brief(began: RunStarted, folder: Path, home: Path) -> RunStarted:
+def _brief(began: RunStarted, folder: Path, home: Path, obeys: Obeyed | None, absent: Collection[str]) -> RunStarted:
     agent = profile(home, began.agent)
-    found = guides(folder)
+    found = guides(folder, obeys) if obeys else []
     boundary = began.boundary or new_boundary()
-    tools = tuple(name for name in names() if agent.tools is None or name in agent.tools)
+    there = [name for name in names() if name not in absent]
+    tools = tuple(name for name in there if agent.tools is None or name in agent.tools)
     if began.role:  # of a sub-agent, whose tools are those it was given
         tools = tuple(name for name in tools if name in began.tools)
     tools = tools or (RECALL,)  # for none at all would mean every one
@@ -57,21 +68,25 @@ def _brief(began: RunStarted, folder: Path, home: Path) -> RunStarted:
     return replace(began, system=Text(text), tools=tools, guides=tuple(one.guide for one in found), boundary=boundary)
 
 
-def guides(folder: Path) -> list[Found]:
-    """What the folder says of itself; a file that says the same as another is read once."""
+def guides(folder: Path, obeys: Obeyed) -> list[Found]:
+    """What the folder says of itself; one that says the same as another is read once, one that is not obeyed never."""
     found: list[Found] = []
     for name in GUIDES:
         try:
             with Broker(folder) as broker:
                 if broker.look(name) is None:
                     continue
-                body = broker.read(name).decode("utf-8", "replace").strip()
+                contents = broker.read(name)
         except Problem as problem:
             found.append(Found(Guide(name, trouble=str(problem))))
             continue
         except OSError as error:
             found.append(Found(Guide(name, trouble=f"It cannot be read: {error.strerror}.")))
             continue
+        if not obeys(name, contents):
+            found.append(Found(Guide(name, len(contents), trouble=obeys.why())))
+            continue
+        body = contents.decode("utf-8", "replace").strip()
         if body and all(body[:CAP] != other.text for other in found):
             found.append(Found(Guide(name, len(body), min(len(body), CAP)), body[:CAP]))
     return found

@@ -259,7 +259,7 @@ class _Player:
         """What the call did then. One that never returned does not return now either."""
         found: list[RunEvent] = []
         for event in self._coming():
-            if call in _call_of(event) and not isinstance(event, CallStarted):
+            if call in _call_of(event) and not isinstance(event, CallAllowed | CallStarted):
                 found.append(event)
             if isinstance(event, ToolReturned) and event.call_id == call:
                 return found, {}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from core.domain.problems import Problem
+from core.engine.trust import Obeyed
 from core.workspace.broker import Broker
 
 OWN, OF_FOLDER = "commands", ".agents/commands"
@@ -20,6 +21,7 @@ PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
 HEAD = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.DOTALL | re.MULTILINE)
 LARGEST = 256 << 10
 MOST = 200
+NONE = Obeyed()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +34,9 @@ class Slash:
     origin: Literal["own", "folder"] = "own"
 
 
-def commands(home: Path, folder: Path | None = None) -> dict[str, Slash]:
-    """Every command that can be read, by name."""
-    found = _of_folder(folder) if folder else {}
+def commands(home: Path, folder: Path | None = None, obeys: Obeyed = NONE) -> dict[str, Slash]:
+    """Every command that can be read, by name; of the folder's own those that are obeyed."""
+    found = _of_folder(folder, obeys) if folder else {}
     for path in sorted((home / OWN).glob("*.md"))[:MOST]:
         try:
             if NAME.fullmatch(path.stem) and path.stat().st_size <= LARGEST:
@@ -44,7 +46,7 @@ def commands(home: Path, folder: Path | None = None) -> dict[str, Slash]:
     return dict(sorted(found.items()))
 
 
-def _of_folder(folder: Path) -> dict[str, Slash]:
+def _of_folder(folder: Path, obeys: Obeyed) -> dict[str, Slash]:
     """Those of a project, read as an agent's tools read: no link leads out."""
     found: dict[str, Slash] = {}
     try:
@@ -54,7 +56,8 @@ def _of_folder(folder: Path) -> dict[str, Slash]:
                 stem = name.removesuffix(".md")
                 if NAME.fullmatch(stem):
                     body = broker.read(f"{OF_FOLDER}/{name}", LARGEST)
-                    found[stem] = _read(stem, body.decode("utf-8", "replace"), "folder")
+                    if obeys(f"{OF_FOLDER}/{name}", body):
+                        found[stem] = _read(stem, body.decode("utf-8", "replace"), "folder")
     except (Problem, OSError):
         return found
     return found
@@ -68,12 +71,12 @@ def _read(name: str, text: str, origin: Literal["own", "folder"]) -> Slash:
     return Slash(name, told[1].strip().strip("\"'") if told else first[:200], body, origin)
 
 
-def expanded(text: str, home: Path, folder: Path) -> str:
+def expanded(text: str, home: Path, folder: Path, obeys: Obeyed = NONE) -> str:
     """What is sent for what was typed: itself, unless it is one of the commands."""
     typed = TYPED.fullmatch(text.strip())
     if typed is None:
         return text
-    found = commands(home, folder).get(typed[1])
+    found = commands(home, folder, obeys).get(typed[1])
     return filled(found.text, typed[2] or "") if found else text
 
 

@@ -243,7 +243,7 @@ class Work:
         if self.act is not act:
             return ""
         if self.hooks is None:
-            self.hooks = hooks(self.place.data)
+            self.hooks = () if self.place.safe else hooks(self.place.data)
         if not self.hooks:
             return ""
         told = {"session": self.session, "run": self.talk.run, "model": self.model_name, **said}
@@ -256,7 +256,7 @@ class Work:
         """Tell the person's own commands of the end of a run."""
         if self.hooks is None:
             try:
-                self.hooks = hooks(self.place.data)
+                self.hooks = () if self.place.safe else hooks(self.place.data)
             except Problem:  # it was said when the run began
                 self.hooks = ()
         if isinstance(last, RunEnded):

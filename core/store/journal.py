@@ -29,10 +29,12 @@ from core.store.rows import (
     write_steps,
 )
 from core.store.search import index
+from core.store.skills import track_skill
 from core.store.told import Told
 
 Listener = Callable[[Told], None]
 Forget = Callable[[], None]
+Also = Callable[[sqlite3.Connection], None]
 
 
 @dataclass(slots=True)
@@ -74,6 +76,10 @@ class Journal:
         at = self._clock()
         return self._put(session, tuple((at, event) for event in events), blobs or {})
 
+    async def append_with(self, session: str, event: RunEvent, also: Also) -> Entry:
+        """A fact, and what `also` writes in the same transaction; where that raises, nothing is written."""
+        return await self._put(session, ((self._clock(), event),), {}, also=also)
+
     async def copy(
         self,
         session: str,
@@ -86,7 +92,12 @@ class Journal:
         return await self._put(session, tuple(facts), blobs or {}, quiet)
 
     def _put(
-        self, session: str, facts: tuple[tuple[int, RunEvent], ...], blobs: Mapping[str, bytes], quiet: int = 0
+        self,
+        session: str,
+        facts: tuple[tuple[int, RunEvent], ...],
+        blobs: Mapping[str, bytes],
+        quiet: int = 0,
+        also: Also | None = None,
     ) -> "asyncio.Future[Entry]":
         if self._database is None:
             raise Problem(
@@ -106,7 +117,12 @@ class Journal:
             else:
                 future.set_exception(error)
 
-        self._database.put(Job(lambda db: self._write(db, session, facts, blobs), done, loop))
+        def write(db: sqlite3.Connection) -> list[Told]:
+            if also:
+                also(db)
+            return self._write(db, session, facts, blobs)
+
+        self._database.put(Job(write, done, loop))
         return future
 
     async def read(self, session: str, after: int = 0) -> AsyncIterator[Entry]:
@@ -170,6 +186,7 @@ class Journal:
         known.row = fold_session(known.row, entry, steps, known.outline)
         update_session(db, known.number, known.row)
         track_question(db, known.number, entry)
+        track_skill(db, name, event)
         return Told(entry, steps, known.row)
 
     def _known(self, db: sqlite3.Connection, session: str, event: RunEvent, at: int) -> _Open:

@@ -81,6 +81,7 @@ def forget_row(db: sqlite3.Connection, number: int) -> None:
     """The last of it: its rows and its line in the list."""
     db.execute("DELETE FROM step WHERE id BETWEEN ? AND ?", span(number))
     db.execute("DELETE FROM question WHERE session = ?", (number,))
+    db.execute("DELETE FROM skill_use WHERE entry BETWEEN ? AND ?", span(number))
     db.execute("DELETE FROM session WHERE number = ?", (number,))
 
 
@@ -98,13 +99,15 @@ def still_named(db: sqlite3.Connection, names: set[str]) -> tuple[set[str], dict
 
 
 def forget_contents(db: sqlite3.Connection, names: set[str], seen: dict[int, int]) -> int:
-    """Delete contents, except what facts name that came after the look; how many."""
+    """Delete contents, except what facts name that came after the look, or what skills are made of; how many."""
     newer: set[str] = set()
     for number, seq in db.execute("SELECT number, seq FROM session").fetchall():
         if seq > seen.get(number, 0):
             since = (key(number, seen.get(number, 0)), span(number)[1])
             for (payload,) in db.execute("SELECT payload FROM entry WHERE id > ? AND id <= ?", since):
                 newer.update(NAMED.findall(payload))
+    for (files,) in db.execute("SELECT files FROM skill_version"):
+        newer.update(NAMED.findall(files))
     gone = names - newer
     db.executemany("DELETE FROM blob WHERE hash = ?", [(name,) for name in gone])
     return len(gone)

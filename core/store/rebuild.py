@@ -10,9 +10,10 @@ from core.domain.sessions import SessionRow, fold_session
 from core.domain.steps import Outline, Step, fold
 from core.store.codec import decode, whole
 from core.store.journal import kept, track_question
-from core.store.keys import place, session_of, span
+from core.store.keys import key, place, session_of, span
 from core.store.rows import insert_session, update_session, write_steps
 from core.store.search import index
+from core.store.skills import track_skill
 
 SLICE = 500
 NO_NAMES: Mapping[int, str] = MappingProxyType({})
@@ -30,7 +31,7 @@ class Rebuilt:
 def rebuild(db: sqlite3.Connection, names: Mapping[int, str] = NO_NAMES) -> Rebuilt:
     """In a transaction of the caller. `names` are the ids of sessions whose first line may be lost."""
     names = {**names, **dict(db.execute("SELECT number, id FROM session"))}
-    for table in ("question", "step", "session"):
+    for table in ("question", "skill_use", "step", "session"):
         db.execute(f"DELETE FROM {table}")
     db.execute("INSERT INTO search (search) VALUES ('delete-all')")
     done = Rebuilt()
@@ -58,6 +59,7 @@ def _rebuild_session(db: sqlite3.Connection, number: int, name: str, done: Rebui
             rows.clear()
         row = fold_session(row, entry, changed, outline)
         track_question(db, number, entry)
+        track_skill(db, key(number, entry.seq), entry.event)
     if row is not None:
         write_steps(db, number, rows.values())
         update_session(db, number, row)
@@ -82,10 +84,10 @@ def _entries(db: sqlite3.Connection, number: int, name: str) -> Iterator[Entry]:
             "SELECT id, run, at, kind, payload FROM entry WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
             (start, last, SLICE),
         ).fetchall()
-        for key, run, at, kind, payload in page:
+        for entry, run, at, kind, payload in page:
             event = decode(kind, payload)
-            index(db, key, whole(event, lambda blob: kept(db, blob)))
-            yield Entry(name, place(key), run, at, event)
+            index(db, entry, whole(event, lambda blob: kept(db, blob)))
+            yield Entry(name, place(entry), run, at, event)
         if len(page) < SLICE:
             return
         start = page[-1][0]

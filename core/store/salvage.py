@@ -129,10 +129,25 @@ def _fill(db: sqlite3.Connection, backup: Path, ends: dict[int, tuple[str, int]]
             if ends.get(number, (name, 0))[0] == name and not _differ(db, rows):
                 ends.setdefault(number, (name, length))
                 filled += db.executemany(INSERT_ENTRY, rows).rowcount
+        _copy_kept(db, source)
         # `size` is that of the contents, so a text of the backup is as good as that of the file.
         for row in source.execute("SELECT hash, size, body FROM blob"):
             db.execute(INSERT_BLOB, row)
     return filled
+
+
+KEPT = ("rule", "skill", "skill_version", "proposal")  # tables that no fact tells of; a damaged file gives none back
+
+
+def _copy_kept(db: sqlite3.Connection, source: sqlite3.Connection) -> None:
+    """What only the backup tells in full. A backup of an older form has not all of it."""
+    there = {name for (name,) in source.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    for table in KEPT:
+        columns = [row[1] for row in source.execute(f"PRAGMA table_info({table})")] if table in there else []
+        if columns:
+            names, marks = ", ".join(f'"{name}"' for name in columns), ", ".join("?" for _ in columns)
+            rows = source.execute(f"SELECT {names} FROM {table}")
+            db.executemany(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})", rows)
 
 
 def _differ(db: sqlite3.Connection, rows: list[tuple[Value, ...]]) -> bool:

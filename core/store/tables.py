@@ -3,7 +3,20 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sqlalchemy import Column, Float, ForeignKey, Integer, LargeBinary, NullPool, Text, create_engine, desc, func, text
+from sqlalchemy import (
+    Column,
+    Float,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    NullPool,
+    Text,
+    UniqueConstraint,
+    create_engine,
+    desc,
+    func,
+    text,
+)
 from sqlmodel import Field, Session, SQLModel, select
 
 from core.store.files import size_of, wal_of
@@ -116,6 +129,162 @@ class RuleTable(SQLModel, table=True):
     made: int
     session: str = Field(sa_type=Text)
     revoked: int
+
+
+class ScheduleTable(SQLModel, table=True):
+    """A session to be begun at a time; `due` is 0 when there is none any more."""
+
+    __tablename__ = "schedule"
+    id: str = Field(sa_type=Text, primary_key=True)
+    task: str = Field(sa_type=Text)
+    folder: str = Field(sa_type=Text)
+    model: str = Field(sa_type=Text)
+    first: int
+    due: int
+    every: str = Field(sa_type=Text)
+    missed: str = Field(sa_type=Text)
+    mode: str = Field(sa_type=Text)
+    script: str = Field(sa_type=Text)
+    session: str = Field(sa_type=Text)
+    skipped: int
+    trouble: str = Field(sa_type=Text)
+
+
+class SkillTable(SQLModel, table=True):
+    """A skill that is known; `trusted` is the digest a person approved, the rest are times, 0 for not."""
+
+    __tablename__ = "skill"
+    number: int | None = Field(default=None, primary_key=True)
+    key: str = Field(sa_type=Text, unique=True)
+    name: str = Field(sa_type=Text)
+    head: int
+    trusted: str = Field(sa_type=Text)
+    pinned: int
+    disabled: int
+    archived: int
+
+
+class SkillVersionTable(SQLModel, table=True):
+    """A skill as it was saved once; `files` is JSON."""
+
+    __tablename__ = "skill_version"
+    skill: int = Field(sa_column=Column(Integer, ForeignKey("skill.number", ondelete="CASCADE"), primary_key=True))
+    number: int = Field(primary_key=True)
+    name: str = Field(sa_type=Text)
+    made: int
+    by: str = Field(sa_type=Text)
+    digest: str = Field(sa_type=Text)
+    why: str = Field(sa_type=Text)
+    session: str = Field(sa_type=Text)
+    files: str = Field(sa_type=Text)
+
+
+class SkillUseTable(SQLModel, table=True):
+    """A fact that says a skill was used."""
+
+    __tablename__ = "skill_use"
+    entry: int | None = Field(default=None, primary_key=True)
+    key: str = Field(sa_type=Text, index=True)
+    version: int
+
+
+class ProposalTable(SQLModel, table=True):
+    """What somebody wants to be kept; `steps` and `taint` are JSON lists."""
+
+    __tablename__ = "proposal"
+    id: str = Field(sa_type=Text, primary_key=True)
+    of: str = Field(sa_type=Text)
+    what: str = Field(sa_type=Text)
+    target: str = Field(sa_type=Text)
+    text: str = Field(sa_type=Text)
+    reason: str = Field(sa_type=Text)
+    base: int
+    path: str = Field(sa_type=Text)
+    about: str = Field(sa_type=Text)
+    session: str = Field(sa_type=Text, index=True)
+    steps: str = Field(sa_type=Text)
+    taint: str = Field(sa_type=Text)
+    by: str = Field(sa_type=Text)
+    made: int
+    state: str = Field(sa_type=Text, index=True)
+    settled: int
+    settled_by: str = Field(sa_type=Text)
+    result: str = Field(sa_type=Text)
+
+
+class MemoryPlaceTable(SQLModel, table=True):
+    """A folder, an agent or a session that memories are for, and what of them is indexed."""
+
+    __tablename__ = "memory_place"
+    __table_args__ = (UniqueConstraint("reach", "place"),)
+    number: int | None = Field(default=None, primary_key=True)
+    reach: str = Field(sa_type=Text)
+    place: str = Field(sa_type=Text)
+    memories: int
+    words: int
+    around: int
+
+
+class MemoryTable(SQLModel, table=True):
+    """A memory as its changes left it; `parts` and `links` are JSON, or empty."""
+
+    __tablename__ = "memory"
+    key: int | None = Field(default=None, primary_key=True)
+    id: str = Field(sa_type=Text, unique=True)
+    kind: str = Field(sa_type=Text)
+    text: str = Field(sa_type=Text)
+    around: str = Field(sa_type=Text)
+    parts: str = Field(sa_type=Text)
+    confidence: float = Field(sa_type=Float)
+    author: str = Field(sa_type=Text)
+    session: str = Field(sa_type=Text, index=True)
+    seq: int
+    made: int
+    changed: int
+    version: int
+    evidence: int
+    pinned: int
+    standing: str = Field(sa_type=Text)
+    links: str = Field(sa_type=Text)
+    words: str = Field(sa_type=Text)
+    around_words: str = Field(sa_type=Text)
+    print: str = Field(sa_type=Text, index=True)
+    recalled: int
+    used: int
+    good: int
+    bad: int
+    last: int
+
+
+class MemoryVersionTable(SQLModel, table=True):
+    """One thing that happened to a memory; `said` is JSON, empty where nothing it says changed."""
+
+    __tablename__ = "memory_version"
+    memory: str = Field(sa_type=Text, primary_key=True)
+    number: int = Field(primary_key=True)
+    at: int
+    did: str = Field(sa_type=Text)
+    by: str = Field(sa_type=Text)
+    said: str = Field(sa_type=Text)
+    session: str = Field(sa_type=Text)
+    seq: int
+    why: str = Field(sa_type=Text)
+    other: str = Field(sa_type=Text)
+    back: int
+
+
+class MemoryUseTable(SQLModel, table=True):
+    """A memory that a run was told; `went` is good, bad, or empty where nobody said."""
+
+    __tablename__ = "memory_use"
+    session: str = Field(sa_type=Text, primary_key=True)
+    run: int = Field(primary_key=True)
+    memory: str = Field(sa_type=Text, primary_key=True, index=True)
+    version: int
+    at: int
+    score: float = Field(sa_type=Float)
+    used: int
+    went: str = Field(sa_type=Text)
 
 
 @dataclass(frozen=True, slots=True)

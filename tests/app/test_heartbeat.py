@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 
-from app.crash import CrashDoor
+from app.crash import Crash, CrashDoor
 from app.heartbeat import Heartbeat
 
 
@@ -42,7 +42,7 @@ def test_where_nothing_can_be_written_nothing_breaks(qtbot: QtBot, tmp_path: Pat
 
 def test_the_door_writes_and_tells_and_gives_back_what_was_there(home: Path) -> None:
     before = sys.excepthook, threading.excepthook
-    told: list[str] = []
+    told: list[Crash] = []
     door = CrashDoor(home, told.append)
     door.open()
     try:
@@ -54,7 +54,11 @@ def test_the_door_writes_and_tells_and_gives_back_what_was_there(home: Path) -> 
         door.of_loop(None, {"message": "a task failed"})
     finally:
         door.close()
-    assert told == ["IndexError: pop from empty list", "ValueError: wrong", "RuntimeError: a task failed"]
+    assert [crash.line for crash in told] == [
+        "IndexError: pop from empty list",
+        "ValueError: wrong",
+        "RuntimeError: a task failed",
+    ]
     log = (home / "crash.log").read_text()
     assert log.count("--- ") == 3 and "pop from empty list" in log
     assert (home / "crash.log").stat().st_mode & 0o077 == 0

@@ -1,13 +1,19 @@
 """A run begun from the first screen, by a model of a real server on this machine."""
 
 import asyncio
+import shutil
 from pathlib import Path
 
-from PySide6.QtWidgets import QApplication, QComboBox, QPlainTextEdit, QPushButton
+import pytest
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QPlainTextEdit, QPushButton
 
 from core.engine.engine import Engine
+from tests.core.workspace.test_branch import git
 from tests.ui.hands import click, find, write
 from tests.ui.test_desktop import Person, live, until
+from ui.timeline.header import FactLine
+from ui.trust_dialog import TrustDialog
+from ui.window import MainWindow
 
 
 def test_a_task_with_a_folder_and_a_model_becomes_a_session(qapp: QApplication, home: Path, tmp_path: Path) -> None:
@@ -16,14 +22,9 @@ def test_a_task_with_a_folder_and_a_model_becomes_a_session(qapp: QApplication, 
 
     async def act(person: Person) -> None:
         window = person.window
-        await until(window.start.isVisible, "the start screen")
         # Nobody answers there: the run begins all the same, and says what is missing.
         await person.program.engine.ask(set_model)
-        window.start.shown.emit()
-        await until(lambda: window.findChild(QComboBox, "start.model").count(), "the model of the settings")  # type: ignore[union-attr]
-        window.start.begin_in(str(folder))
-        write(find(window, QPlainTextEdit, "start.task"), "Say hello. Then stop.")
-        click(find(window, QPushButton, "start.go"))
+        await begin(window, folder)
         session = await until(lambda: window.selection.session, "the session")
         await until(lambda: window.row(session).folder == str(folder), "its row")
         assert person.state.text("folder") == str(folder)
@@ -32,6 +33,90 @@ def test_a_task_with_a_folder_and_a_model_becomes_a_session(qapp: QApplication, 
         await asyncio.sleep(0)
 
     live(qapp, home, act)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_session_begins_in_a_worktree_where_there_is_a_repository(
+    qapp: QApplication, home: Path, tmp_path: Path
+) -> None:
+    folder, plain = tmp_path / "work", tmp_path / "plain"
+    plain.mkdir()
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "one")
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await person.program.engine.ask(set_model)
+        tick = find(window.start, QCheckBox, "start.worktree")
+        window.start.begin.set_folder(str(folder))
+        await until(lambda: tick.isVisibleTo(window.start), "the offer")
+        window.start.begin.set_folder(str(plain))
+        assert not tick.isVisibleTo(window.start) and not window.start.begin.apart
+        window.start.begin.set_folder(str(folder))
+        await until(lambda: tick.isVisibleTo(window.start), "the offer again")
+        tick.click()
+        await begin(window, folder)
+        dialog = await until(lambda: window.findChild(TrustDialog), "the question")
+        click(find(dialog, QPushButton, "trust.yes"))
+        session = await until(lambda: window.selection.session, "the session")
+        place = Path(window.row(session).folder)
+        assert place.parent == tmp_path / "work.worktrees"
+        line = find(window.view.page, FactLine, "run.facts")
+        await until(lambda: "worktree" in line.accessibleName(), "the branch in the header")
+        window.stop_wanted.emit()
+        await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
+
+    live(qapp, home, act)
+
+
+@pytest.mark.parametrize(("button", "trusted"), [("trust.yes", True), ("trust.no", False), ("trust.cancel", None)])
+def test_a_folder_is_trusted_or_not_before_its_first_run(
+    button: str, trusted: bool | None, qapp: QApplication, home: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "AGENTS.md").write_text("Use tabs.")
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await person.program.engine.ask(set_model)
+        await begin(window, folder)
+        dialog = await until(lambda: window.findChild(TrustDialog), "the question")
+        assert "AGENTS.md" in find(dialog, QLabel, "trust.names").text() and dialog.focusWidget() is not None
+        assert dialog.focusWidget().objectName() == "trust.cancel", "no key says yes by itself"
+        assert window.selection.session == "", "nothing begins before the word"
+        click(find(dialog, QPushButton, button))
+        if trusted is None:
+            task = find(window, QPlainTextEdit, "start.task")
+            await until(lambda: task.toPlainText() == "Say hello.", "the task is there again")
+            return
+        session = await until(lambda: window.selection.session, "the session")
+        found = await person.program.engine.ask(lambda engine: engine.folder_trust(folder))
+        assert found.trusted is trusted
+        window.stop_wanted.emit()
+        await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
+        if trusted:
+            (folder / "AGENTS.md").write_text("Send it away.")
+            window.view.composer.said.emit("Go on.")
+            again = await until(lambda: window.findChild(TrustDialog), "asked again")
+            assert "changed" in find(again, QLabel, "trust.title").text()
+            click(find(again, QPushButton, "trust.no"))
+            await until(lambda: window.row(session).status != "stopped", "it goes on")
+            window.stop_wanted.emit()
+            await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
+
+    live(qapp, home, act)
+
+
+async def begin(window: MainWindow, folder: Path) -> None:
+    await until(window.start.isVisible, "the start screen")
+    window.start.shown.emit()
+    models = find(window, QComboBox, "start.model")
+    await until(models.count, "the model of the settings")
+    window.start.begin_in(str(folder))
+    write(find(window, QPlainTextEdit, "start.task"), "Say hello.")
+    click(find(window, QPushButton, "start.go"))
 
 
 async def set_model(engine: Engine) -> None:

@@ -50,13 +50,13 @@ async def until(look: Callable[[], Found | None], what: str) -> Found:
 class Person:
     """Somebody in front of the window."""
 
-    def __init__(self, app: QApplication, home: Path) -> None:
-        self.state = WindowState(home)
+    def __init__(self, app: QApplication, home: Path, *, safe: bool = False) -> None:
+        self.state = WindowState(home, fresh=safe)
         self.shell = Shell(load_theme("light"), self.state)
         self.shell.show()
         paint(app, self.shell)
         self.home = home
-        self.program = Program(app, self.shell, self.state, home)
+        self.program = Program(app, self.shell, self.state, home, safe=safe)
         self.window = self.program.window
 
     def notice(self) -> str:
@@ -83,9 +83,16 @@ class Person:
         return self.window.view.findChild(QPushButton, "question.answer")
 
 
-def live(app: QApplication, home: Path, act: Callable[[Person], Awaitable[None]]) -> None:
+def live(
+    app: QApplication,
+    home: Path,
+    act: Callable[[Person], Awaitable[None]],
+    *,
+    safe: bool = False,
+    crashes: bool = False,
+) -> Program:
     """Open the program on a folder, let a person act, and close the window."""
-    person = Person(app, home)
+    person = Person(app, home, safe=safe)
 
     async def both() -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -99,7 +106,8 @@ def live(app: QApplication, home: Path, act: Callable[[Person], Awaitable[None]]
     with asyncio.Runner(loop_factory=lambda: WindowLoop(app)) as runner:
         runner.run(both())
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    assert (home / "crash.log").read_text() == ""
+    assert bool((home / "crash.log").read_text()) == crashes
+    return person.program
 
 
 def test_a_question_shows_everywhere_and_is_answered_in_its_card(qapp: QApplication, home: Path) -> None:

@@ -9,14 +9,16 @@ from pathlib import Path
 from time import process_time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QImage, QTextCharFormat, QTextDocument, QTextTable
 from PySide6.QtWidgets import QApplication
 
 from tests.ui.timeline.journals import ANSWER
-from ui.markdown import Flow, SafeDocument, code_frames, code_of, render
+from ui.code_boxes import code_frames, code_of
+from ui.markdown import Flow, render, render_with_places
+from ui.safe_document import SafeDocument
 from ui.theme import Look
 from ui.visible import cut_lines, visible
 
@@ -110,6 +112,7 @@ def test_streaming_ends_as_writing_at_once(look: Look, seed: int) -> None:
 
 
 @settings(max_examples=60, deadline=None)
+@example(["- b\n", "``", "``", "c", "``"])
 @given(
     st.lists(
         st.sampled_from(
@@ -282,3 +285,11 @@ def test_the_parser_waits_for_the_first_reply() -> None:
     code = "import sys, ui.markdown, ui.timeline.page; print('markdown_it' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "False"
+
+
+def test_places_name_the_line_and_where_it_came_to_stand(look: Look) -> None:
+    document = SafeDocument()
+    places = render_with_places(document, "# One\n\nTwo\nmore\n\n```\ncode\n```\n- a\n- b\n", look)
+    assert [line for line, _ in places] == [0, 2, 5, 8]
+    found = [document.findBlock(at).text() for _, at in places]
+    assert found[:2] == ["One", "Two more"] and "a" in document.findBlock(places[3][1]).text()

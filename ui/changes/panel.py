@@ -11,11 +11,11 @@ from core.domain.steps import Step
 from core.timeline.difference import difference, is_text
 from core.timeline.past import Change, FileStory, Past
 from ui.changes.files import FilePainter, FileRows
-from ui.changes.view import DifferenceView
 from ui.figures import size
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.difference_view import DifferenceView
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.picture import PicturesView, is_picture
 from ui.widgets.words import hairline, label

@@ -18,9 +18,9 @@ from ui.timeline.interrupted import InterruptedBar
 from ui.timeline.model import TimelineModel
 from ui.timeline.pages import Rows
 from ui.timeline.strip import JourneyStrip, Sampled
-from ui.timeline.tabs import Figure, TabLine
 from ui.timeline.view import TimelineView
 from ui.widgets.button import Button
+from ui.widgets.tabs import Figure, TabLine
 
 TICK_MS: Final = 1_000
 TAIL_ROWS: Final = 40
@@ -58,7 +58,7 @@ class RunPage(QWidget):
         self._model = TimelineModel(rows, clock, self)
         self._header = RunHeader(look)
         self._find = FindInRun(look, rows)
-        self._tabs = TabLine(look, self._find)
+        self._tabs = TabLine(look, self._find, name="run.tabs", said=self.tr("Views of the run"))
         self._strip = JourneyStrip(look, rows, clock=clock)
         self._view = TimelineView(self._model, look)
         self._bar = InterruptedBar(look)

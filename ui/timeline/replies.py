@@ -5,12 +5,14 @@ from time import perf_counter
 from typing import Final
 
 from PySide6.QtCore import QRect, Qt, QUrl, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QFrame, QTextBrowser, QToolButton, QWidget
 
-from ui.document_formats import BOX_ABOVE, BOX_BELOW, BOX_PADDING
+from ui.code_boxes import code_frames, code_of, draw_code_boxes
+from ui.document_formats import BOX_PADDING
 from ui.icons import icon
-from ui.markdown import Flow, SafeDocument, code_frames, code_of
+from ui.markdown import Flow
+from ui.safe_document import SafeDocument
 from ui.theme import Look
 
 DRAFT: Final = -1
@@ -119,16 +121,8 @@ class ReplyText(QTextBrowser):
     # Qt
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, layout = self._look.theme, self.document().documentLayout()
-        painter = QPainter(self.viewport())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(theme.strong_line, 1))
-        painter.setBrush(theme.panel if theme.dark else theme.background)
-        for frame in code_frames(self.document()):
-            box = layout.frameBoundingRect(frame).adjusted(0.5, BOX_ABOVE + 0.5, -0.5, -BOX_BELOW - 0.5)
-            if box.intersects(event.rect()):
-                painter.drawRoundedRect(box, 7, 7)
-        painter.end()
+        with QPainter(self.viewport()) as painter:
+            draw_code_boxes(painter, self.document(), self._look, event.rect())
         super().paintEvent(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:

@@ -59,6 +59,12 @@ class Button(QPushButton):
             self.style().polish(self)
             self.update()
 
+    def wear_icon(self, name: str) -> None:
+        """Another icon from now on."""
+        self._icon = name
+        self.updateGeometry()
+        self.update()
+
     def sizeHint(self) -> QSize:
         height = max(28, QFontMetrics(self._look.fonts.strong).height() + 12)
         return QSize(round(self._content_width()) + 2 * PAD, height)

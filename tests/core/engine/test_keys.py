@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.crash import CrashDoor
+from app.crash import Crash, CrashDoor
 from core.domain.events import Replied, RunStarted, ToolReturned
 from core.settings.schema import Provider
 from tests.core.engine.scenes import Scene, bounded, opened
@@ -73,7 +73,7 @@ def test_s1_the_key_is_sent_to_its_server_and_shows_nowhere_else(
 def test_s1_the_crash_log_has_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor what is told of the crash."""
     monkeypatch.setenv("BOX_KEY", KEY)
-    told: list[str] = []
+    told: list[Crash] = []
     door = CrashDoor(tmp_path, told.append)
     door.open()
     try:
@@ -81,7 +81,7 @@ def test_s1_the_crash_log_has_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyP
     finally:
         door.close()
     log = (tmp_path / "crash.log").read_text()
-    assert "ValueError" in log and KEY not in log + "".join(told)
+    assert "ValueError" in log and KEY not in log + str(told)
 
 
 @pytest.mark.parametrize("cut", [1, 9, len(KEY) - 1])

@@ -125,7 +125,8 @@ def test_a_name_of_no_agent_is_no_path(name: str, tmp_path: Path) -> None:
     async def test() -> None:
         agent(tmp_path, "careful", CAREFUL)
         with pytest.raises(Problem, match="There is no agent"):
-            await briefed(RunStarted("scripted", agent=name), tmp_path, tmp_path)
+            async with opened(tmp_path) as scene:
+                await briefed(RunStarted("scripted", agent=name), tmp_path, tmp_path, scene.services.rules)
 
     bounded(test())
 

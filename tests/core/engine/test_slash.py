@@ -7,6 +7,7 @@ import pytest
 from core.domain.events import PersonSpoke, RunStarted
 from core.domain.text import Text
 from core.engine.slash import commands, expanded, filled
+from core.engine.trust import Obeyed
 from tests.core.engine.scenes import bounded, opened, played
 
 
@@ -34,14 +35,16 @@ def test_ones_own_come_before_those_of_the_folder(tmp_path: Path) -> None:
     (folder / ".agents" / "commands" / "Odd Name.md").write_text("no")
     (tmp_path / "secret.md").write_text("secret")
     (folder / ".agents" / "commands" / "leak.md").symlink_to(tmp_path / "secret.md")
-    found = commands(home, folder)
+    everything = Obeyed(all=True)
+    assert list(commands(home, folder)) == ["review"], "nothing of a folder that is not trusted"
+    found = commands(home, folder, everything)
     assert [(each.name, each.about, each.origin) for each in found.values()] == [
         ("plan", "Plan it", "folder"),
         ("review", "Mine", "own"),
     ]
-    assert expanded("/review a.py", home, folder) == "Review a.py."
+    assert expanded("/review a.py", home, folder, everything) == "Review a.py."
     for words in ("/etc/hosts is odd", "/unknown a", "a /review b", "/leak"):
-        assert expanded(words, home, folder) == words
+        assert expanded(words, home, folder, everything) == words
 
 
 def test_a_session_is_started_by_a_command(tmp_path: Path) -> None:

@@ -30,9 +30,9 @@ def path(tmp_path: Path) -> Path:
 
 
 def spoil(path: Path) -> None:
-    """Overwrite a page in the middle."""
+    """Overwrite a page of what was written; the first half are empty tables and indexes, which a copy makes anew."""
     with path.open("r+b") as file:
-        file.seek(path.stat().st_size // 2 // 4096 * 4096)
+        file.seek(path.stat().st_size * 3 // 4 // 4096 * 4096)
         file.write(b"\xa5" * 4096)
 
 

@@ -10,11 +10,18 @@ import pytest
 
 from core.domain.events import KINDS
 from core.domain.steps import Step
+from core.memory.index import indexed
+from core.memory.memory import Memories
 from core.store.codec import decode, pack
+from core.store.journal import Journal
+from core.store.memory_book import MemoryBook
 from core.store.migrate import changes
 from core.store.opening import FILE, open_data
+from core.store.proposals import Proposals
 from core.store.reader import Reader
 from core.store.rule_book import RuleBook
+from core.store.schedule_book import ScheduleBook
+from core.store.skills import SkillStore
 from tests.core.store.made import GOLDEN, examples
 
 FORMS = sorted((GOLDEN / "databases").glob("v*.db"))
@@ -53,7 +60,8 @@ def test_a_file_of_an_older_form_opens_and_shows_the_same(form: Path, tmp_path: 
     assert opened.database is not None and opened.notes == ()
     reader = Reader(opened.path)
     try:
-        shown = show(reader) | {"rules": _rules(opened.path)}
+        kept = {"rules": _rules(opened.path), "schedules": _schedules(opened.path)} | _remembered(opened.path)
+        shown = show(reader) | kept | _learned(opened.path, reader)
     finally:
         reader.close()
         opened.database.close()
@@ -78,6 +86,34 @@ def _rules(path: Path) -> Any:
     rules = RuleBook(path, None).read().rules
     assert rules is not None
     return json.loads(json.dumps([dataclasses.asdict(rule) for rule in rules]))
+
+
+def _schedules(path: Path) -> Any:
+    return json.loads(json.dumps([dataclasses.asdict(each) for each in ScheduleBook(path, None).read()]))
+
+
+def _learned(path: Path, reader: Reader) -> dict[str, Any]:
+    """Skills with their versions, and proposals."""
+    store = SkillStore(path, None)
+    versions = [dataclasses.asdict(version) for key in store.known() for version in store.versions(key)]
+    proposals = [dataclasses.asdict(one) for one in Proposals(path, None, Journal(None, reader)).find()]
+    skills = {key: known._asdict() for key, known in store.known().items()}
+    plain: dict[str, Any] = json.loads(json.dumps({"skills": skills, "versions": versions, "proposals": proposals}))
+    return plain
+
+
+def _remembered(path: Path) -> dict[str, Any]:
+    book = MemoryBook(path, None, indexed)
+    memories = Memories(book)
+    try:
+        known = memories.listed(standing=None)
+        told = {one.id: [dataclasses.asdict(change) for change in memories.changes(one.id)] for one in known}
+        found = [one.memory.id for one in memories.find("ports of the server")]
+        shown = {"memories": [dataclasses.asdict(one) for one in known], "changes": told, "remembered": found}
+    finally:
+        book.close()
+    plain: dict[str, Any] = json.loads(json.dumps(shown))
+    return plain
 
 
 def _plain(step: Step) -> dict[str, Any]:

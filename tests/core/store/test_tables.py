@@ -15,7 +15,23 @@ from core.store.migrate import migrate
 from core.store.opening import FILE, open_data
 from tests.core.store.made import GOLDEN, fill
 
-NAMES = ["blob", "entry", "question", "rule", "session", "step"]
+NAMES = [
+    "blob",
+    "entry",
+    "memory",
+    "memory_place",
+    "memory_use",
+    "memory_version",
+    "proposal",
+    "question",
+    "rule",
+    "schedule",
+    "session",
+    "skill",
+    "skill_use",
+    "skill_version",
+    "step",
+]
 
 
 def form(db: sqlite3.Connection, table: str) -> dict[str, Any]:

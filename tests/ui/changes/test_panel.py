@@ -17,9 +17,9 @@ from core.timeline.past import Past
 from tests.ui.hands import click, find, press
 from ui.changes.dialog import PutBackDialog
 from ui.changes.panel import ChangesPanel
-from ui.changes.rows import DifferenceRows
-from ui.changes.view import DifferenceView
 from ui.theme import Look
+from ui.widgets.difference_rows import DifferenceRows
+from ui.widgets.difference_view import DifferenceView
 
 OLD = "".join(f"line {n}\n" for n in range(40))
 NEW = OLD.replace("line 5\n", "line five\n").replace("line 30\n", "")

@@ -1,4 +1,4 @@
-"""The line of tabs over a run's views, with small figures beside their names."""
+"""A line of tabs over the views of one thing, with small figures beside their names."""
 
 from typing import Final
 
@@ -19,12 +19,12 @@ Figure = tuple[str, str]  # what it says, and the token of its colour
 class Tabs(QTabBar):
     """Painted as a whole: Qt would set figures far apart from the name they belong to."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: Look, name: str, said: str) -> None:
         super().__init__()
         self.look = look
         self._figures: dict[int, list[Figure]] = {}
-        self.setObjectName("run.tabs")
-        self.setAccessibleName(self.tr("Views of the run"))
+        self.setObjectName(name)
+        self.setAccessibleName(said)
         self.setDrawBase(False)
         self.setExpanding(False)
         self.setUsesScrollButtons(False)
@@ -87,10 +87,10 @@ class TabLine(QWidget):
     clicked = Signal()
     """A tab was pointed at: its keys are wanted, not those of what had the keyboard before."""
 
-    def __init__(self, look: Look, right: QWidget, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Look, right: QWidget, *, name: str, said: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._names: list[str] = []
-        self._bar = Tabs(look)
+        self._bar = Tabs(look, name, said)
         self._bar.currentChanged.connect(lambda place: self.chosen.emit(self._names[place]))
         self._bar.tabBarClicked.connect(lambda _: self.clicked.emit(), Qt.ConnectionType.QueuedConnection)
         row = QHBoxLayout()

@@ -7,8 +7,8 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent,
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from core.timeline.difference import Difference
-from ui.changes.rows import ROW, DifferenceRows, LinePainter
 from ui.theme import Look
+from ui.widgets.difference_rows import ROW, DifferenceRows, LinePainter
 
 MOST_WIDTH: Final = 12_000
 

@@ -1,0 +1,91 @@
+"""A mistake of the program itself: what is saved, a report to read first and share then, and a way on."""
+
+from pathlib import Path
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QGuiApplication, QTextOption
+from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+
+from core.domain.problems import Trouble
+from ui.theme import Look
+from ui.widgets.button import Button
+from ui.widgets.words import label
+
+FILE: Final = "journeyman-report.txt"
+MOST: Final = 200_000
+
+
+class CrashDialog(QDialog):
+    """`open()` it; further reports are added. The two ways to start again are said in `restart_wanted`: safe or not."""
+
+    restart_wanted = Signal(bool)
+    troubled = Signal(Trouble)
+
+    def __init__(self, look: Look, what: str, saved: str, report: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("crash")
+        self.setWindowTitle(self.tr("Journeyman made a mistake"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._report = QPlainTextEdit(report)
+        self._report.setObjectName("crash.report")
+        self._report.setAccessibleName(self.tr("Report"))
+        self._report.setReadOnly(True)
+        self._report.setTabChangesFocus(True)
+        self._report.setFont(look.fonts.mono)
+        self._report.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        about = self.tr("Keys and your name are taken out of this report. Read it before you share it.")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 16, 20, 16)
+        column.setSpacing(8)
+        column.addWidget(label(what, look.fonts.bold, name="crash.what", wrap=True))
+        column.addWidget(label(saved, look.fonts.text, name="crash.saved", wrap=True))
+        column.addWidget(label(about, look.fonts.text, "second", name="crash.about", wrap=True))
+        column.addWidget(self._report, 1)
+        column.addLayout(self._buttons(look))
+        self.resize(look.size(680), look.size(440))
+
+    def add(self, report: str) -> None:
+        """One more of them; they are read in one place."""
+        if self._report.document().characterCount() + len(report) < MOST:
+            self._report.appendPlainText(f"\n{report}")
+
+    def _buttons(self, look: Look) -> QHBoxLayout:
+        row = QHBoxLayout()
+        copy = Button(look, self.tr("Copy report"), name="crash.copy", icon="copy", tone="quiet")
+        save = Button(look, self.tr("Save report…"), name="crash.save", tone="quiet")
+        safe = Button(look, self.tr("Restart in safe mode"), name="crash.safe")
+        again = Button(look, self.tr("Restart"), name="crash.restart")
+        on = Button(look, self.tr("Go on"), name="crash.on", tone="primary", hint=self.tr("Esc"))
+        safe.setToolTip(self.tr("Without hooks and what folders bring along, and with the window as at first"))
+        again.setToolTip(self.tr("Close the data in order and come back to the same place"))
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self._report.toPlainText()))
+        save.clicked.connect(self._choose_file)
+        safe.clicked.connect(lambda: self._restart(True))
+        again.clicked.connect(lambda: self._restart(False))
+        on.clicked.connect(self.reject)
+        row.addWidget(copy)
+        row.addWidget(save)
+        row.addStretch(1)
+        for button in (safe, again, on):
+            row.addWidget(button)
+        on.setFocus()
+        return row
+
+    def _restart(self, safe: bool) -> None:
+        self.accept()
+        self.restart_wanted.emit(safe)
+
+    def _choose_file(self) -> None:
+        dialog = QFileDialog(self, self.tr("Save report"), str(Path.home() / FILE))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.fileSelected.connect(self.save)
+        dialog.open()
+
+    def save(self, name: str) -> None:
+        try:
+            Path(name).write_text(self._report.toPlainText() + "\n", encoding="utf-8")
+        except OSError as error:
+            why = f"{name}: {error.strerror or error}."
+            self.troubled.emit(Trouble(self.tr("The report was not saved."), why, self.tr("Choose another place.")))

@@ -1,0 +1,1 @@
+"""The page of skills: the list, and an editor for one of them."""
