@@ -26,6 +26,7 @@ from core.store.reader import Reader
 from core.store.usage import used
 from ui.ask.card import ConsentCard
 from ui.ask.dialog import ConsentDialog
+from ui.compare.panel import ComparePanel
 from ui.crash_dialog import CrashDialog
 from ui.help_dialog import HelpDialog
 from ui.keys_dialog import KeysDialog
@@ -57,6 +58,8 @@ CONSENT: Final = "Upgrade billing service to 3.12"
 EDIT: Final = "Tidy the invoice script"
 FORM: Final = "Minutes of Monday's meeting"
 DONE: Final = "Letter about the mould"
+FAILED: Final = "Fix flaky checkout test"
+FORK: Final = "Fix flaky checkout test, again"
 LONG: Final = "Summarise Q3 support tickets"
 INTERRUPTED: Final = "Back up the photo archive"
 OFFERS: Final = (
@@ -125,6 +128,15 @@ class _Stage:
         with closing(Database(self.reader_path)) as database, asyncio.Runner() as runner:
             past = Past(Journal(database, self.reader), self.reader)
             self.window.pane.sent.show_items(session, seq, runner.run(past.context(session, seq)))
+
+    def compare(self) -> None:
+        """The session that failed, and what became of it from there on."""
+        a, b = self._ids[FAILED], self._ids[FORK]
+        self.window.selection.choose_page("compare", a, b)
+        page = self.window.pages.page("compare")
+        assert isinstance(page, ComparePanel)
+        with closing(Database(self.reader_path)) as database:
+            page.show_alignment(Past(Journal(database, self.reader), self.reader).compare(a, b))
 
     def close(self) -> None:
         self.window.view.stop_reading()
@@ -227,6 +239,8 @@ def _pages(stage: _Stage) -> Screens:
     assert isinstance(page, UsagePanel)
     page.show_used(used(stage.reader_path))
     yield "usage", stage.shell
+    stage.compare()
+    yield "compare", stage.shell
     window.selection.leave_page()
 
 
