@@ -22,6 +22,7 @@ from core.store.rule_book import RuleBook
 from core.tools.place import Place, open_place
 from core.tools.search_web import NAME as SEARCH_WEB
 from core.tools.web import Web
+from ui.web import html
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
         compact_at=lambda: settings.now.compact_at,
     )
     providers = Providers(catalogue, settings, os.environ)
-    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers)
+    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers, html)
     if opened.database:
         await runs.recover()
     return Services(engine, runs, opened, reader, book)

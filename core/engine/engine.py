@@ -21,6 +21,7 @@ from core.engine.consents import Consents
 from core.engine.conversation import start_of
 from core.engine.doubt import GOES_ON, Settle
 from core.engine.drafts import Draft, Drafts
+from core.engine.imported import refuse_imported
 from core.engine.profiles import Profile, profiles
 from core.engine.providers import Overview, Providers
 from core.engine.queue import Queue
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from core.engine.past import Past
     from core.engine.schedules import Schedules
     from core.engine.worktrees import Worktrees
+    from core.exchange.desk import Desk
     from core.store.tables import Figures
 
 
@@ -71,6 +73,7 @@ class Engine:
         settings: SettingsFile,
         book: RuleBook,
         providers: Providers,
+        markup: Callable[[str], str] | None = None,
     ) -> None:
         self._opened = opened
         self._journal = journal
@@ -80,6 +83,7 @@ class Engine:
         self.settings = settings
         self.providers = providers
         self._book = book
+        self._markup = markup
         self._consents = Consents(journal, reader, book, runs.claimed)
         self.queue = Queue(runs, journal, reader)
         self.shelf = Shelf(journal, reader, opened.database, self._end)
@@ -90,6 +94,16 @@ class Engine:
         from core.engine.history import History
 
         return History(self._journal, self._reader, self._runs.begin, self._runs.check, self._runs.still)
+
+    @cached_property
+    def desk(self) -> "Desk":
+        """Where sessions leave and arrive."""
+        from core.exchange.desk import Desk
+
+        def read() -> Reader:
+            return Reader(self._opened.path, frozen=self._opened.frozen)
+
+        return Desk(self._journal, self._reader, read, self.providers.secrets, self.shelf.forget, self._markup)
 
     @cached_property
     def past(self) -> "Past":
@@ -163,7 +177,7 @@ class Engine:
         self, session: str, model: str, *, effort: str = "", max_output: int = 0, temperature: float | None = None
     ) -> None:
         """Which model works from the next request on, and what is asked of it."""
-        self.session(session)
+        refuse_imported(self.session(session))
         chosen = ModelChosen(model, effort, max_output, temperature)
         await choose_model(self._journal, self._runs.check, session, chosen)
 
