@@ -119,7 +119,7 @@ CALLS = {
     ),
     "nobody sleeps": Call(r"^(time\.)?sleep$|\.qWait$|\.qSleep$", "time.sleep(1)"),
     "tests wait for conditions": Call(r"qtbot\.wait$", "qtbot.wait(100)"),
-    "one place prints": Call(r"^print$", "print('x')", ("app/output.py", "packaging/", "tests/bench/")),
+    "one place prints": Call(r"^print$", "print('x')", ("app/output.py", "packaging/", "tests/bench/", "tests/eval/")),
     "no mocks": Call(r"(^|\.)(\w*Mock|create_autospec)$|^mock\.patch|^mocker\.", "MagicMock()"),
 }
 IMPORTS = {
