@@ -9,14 +9,21 @@ from pathlib import Path
 from core.domain.problems import Trouble
 from core.engine.drafts import Draft, Drafts
 from core.engine.engine import Engine
+from core.engine.profiles import learnable
 from core.engine.prompt import briefed
 from core.engine.providers import Providers
 from core.engine.runs import Runs
+from core.memory.hand import Hand, standing
+from core.memory.index import indexed
+from core.memory.memory import Memories
+from core.memory.notes import Notes
 from core.models.catalogue import Catalogue
 from core.settings.file import SettingsFile
 from core.settings.secrets import Secrets
 from core.store.journal import Journal
+from core.store.memory_book import MemoryBook
 from core.store.opening import Opened, open_data
+from core.store.proposals import Proposals
 from core.store.reader import Reader
 from core.store.rule_book import RuleBook
 from core.tools.place import Place, open_place
@@ -24,6 +31,7 @@ from core.tools.search_web import NAME as SEARCH_WEB
 from core.tools.web import Web
 from core.workspace.process import MARK
 from core.workspace.usage import end_orphans
+from ui.web import html
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +43,8 @@ class Services:
     opened: Opened
     reader: Reader
     rules: RuleBook
+    remembered: MemoryBook
+    proposals: Proposals
 
     @property
     def notes(self) -> tuple[Trouble, ...]:
@@ -45,6 +55,7 @@ class Services:
         """End what goes, then let go of the file: the writing connection last, it checkpoints."""
         await self.runs.close()
         self.reader.close()
+        self.remembered.close()
         if self.opened.database:
             self.opened.database.close()
 
@@ -62,11 +73,21 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     catalogue = Catalogue(lambda: settings.now, secrets, os.environ, lambda names: settings.change(text_calls=names))
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
 
+    remembered = MemoryBook(opened.path, opened.database, indexed, frozen=opened.frozen)
+    memories = Memories(remembered)
+    proposals = Proposals(opened.path, opened.database, journal, frozen=opened.frozen)
+    stands = standing(memories, partial(learnable, folder))
+    Notes(journal, memories, lambda: settings.now.memory)
+
     def place(work: Path, session: str) -> Place:
         def hear(call: str, printed: bytes) -> None:
             drafts.tell(Draft(session, call=call, output=printed))
 
-        return open_place(work, folder, hear, safe=safe, web=web)
+        hand = Hand(
+            memories, proposals, session, str(work), stands,
+            policy=lambda: settings.now.learning, on=lambda: settings.now.memory,
+        )  # fmt: skip
+        return replace(open_place(work, folder, hear, safe=safe, web=web), memory=hand)
 
     runs = Runs(
         journal,
@@ -81,8 +102,8 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
         compact_at=lambda: settings.now.compact_at,
     )
     providers = Providers(catalogue, settings, os.environ)
-    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers)
+    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers, memories, html)
     if opened.database:
         end_orphans(MARK.encode())
         await runs.recover()
-    return Services(engine, runs, opened, reader, book)
+    return Services(engine, runs, opened, reader, book, remembered, proposals)

@@ -27,6 +27,7 @@ python3 packaging/dev.py COMMAND
   soak --minutes N     random work, faults, kills and restarts for so long; says what broke and what grew
   bundle [DIR]         what can be installed without a Python: a tarball and a .deb (on macOS an image, on Windows
                        a set-up program), into DIR, else dist
+  eval --model P/M     twenty small tasks with a real model: success, rounds, tokens, consents
   screenshots DIR      paint every screen into DIR
   lock                 renew packaging/requirements*.txt from pyproject.toml
 
@@ -122,6 +123,13 @@ def bundle(words: list[str], system: bool) -> int:
     return subprocess.call([str(PYTHON), str(ROOT / "packaging" / "bundle.py"), *words])
 
 
+def evaluate(words: list[str], system: bool) -> int:
+    """Try a model; the settings and keys of whoever asks are used, and no other data."""
+    prepare("dev", system)
+    headless()
+    return subprocess.call([str(PYTHON), "-m", "tests.eval", *words], cwd=ROOT)
+
+
 def lock(words: list[str], system: bool) -> int:
     """Renew the hashed requirements."""
     import locking
@@ -185,6 +193,7 @@ COMMANDS: dict[str, Callable[[list[str], bool], int]] = {
     "bench": bench,
     "soak": soak,
     "bundle": bundle,
+    "eval": evaluate,
     "screenshots": screenshots,
     "lock": lock,
 }

@@ -21,6 +21,8 @@ from core.engine.consents import Consents
 from core.engine.conversation import start_of
 from core.engine.doubt import GOES_ON, Settle
 from core.engine.drafts import Draft, Drafts
+from core.engine.imported import refuse_imported
+from core.engine.memory import Memory
 from core.engine.profiles import Profile, profiles
 from core.engine.providers import Overview, Providers
 from core.engine.queue import Queue
@@ -29,6 +31,7 @@ from core.engine.shelf import Shelf
 from core.engine.slash import Slash, commands, expanded
 from core.engine.trust import FolderTrust, Obeyed, brought, look, obeyed, refuse_unfit, trust
 from core.engine.walls import WallsFound, look_at_walls
+from core.memory.memory import Memories
 from core.models.trial import Trial
 from core.settings.file import SettingsFile
 from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact, names
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
     from core.engine.past import Past
     from core.engine.schedules import Schedules
     from core.engine.worktrees import Worktrees
+    from core.exchange.desk import Desk
     from core.store.tables import Figures
 
 
@@ -58,6 +62,7 @@ class Engine:
 
     Attributes:
         settings: `settings.now` is what a person set, `settings.change(name=value)` sets it.
+        memory: what is remembered beyond one session.
         providers: the model servers; `add`, `remove`, `give_key`, `forget_key`.
     """
 
@@ -71,6 +76,8 @@ class Engine:
         settings: SettingsFile,
         book: RuleBook,
         providers: Providers,
+        memories: Memories,
+        markup: Callable[[str], str] | None = None,
     ) -> None:
         self._opened = opened
         self._journal = journal
@@ -80,7 +87,10 @@ class Engine:
         self.settings = settings
         self.providers = providers
         self._book = book
+        self._markup = markup
         self._consents = Consents(journal, reader, book, runs.claimed)
+        self._memories = memories
+        self.memory = Memory(memories, reader)
         self.queue = Queue(runs, journal, reader)
         self.shelf = Shelf(journal, reader, opened.database, self._end)
 
@@ -90,6 +100,16 @@ class Engine:
         from core.engine.history import History
 
         return History(self._journal, self._reader, self._runs.begin, self._runs.check, self._runs.still)
+
+    @cached_property
+    def desk(self) -> "Desk":
+        """Where sessions leave and arrive."""
+        from core.exchange.desk import Desk
+
+        def read() -> Reader:
+            return Reader(self._opened.path, frozen=self._opened.frozen)
+
+        return Desk(self._journal, self._reader, read, self.providers.secrets, self.shelf.forget, self._markup)
 
     @cached_property
     def past(self) -> "Past":
@@ -163,7 +183,7 @@ class Engine:
         self, session: str, model: str, *, effort: str = "", max_output: int = 0, temperature: float | None = None
     ) -> None:
         """Which model works from the next request on, and what is asked of it."""
-        self.session(session)
+        refuse_imported(self.session(session))
         chosen = ModelChosen(model, effort, max_output, temperature)
         await choose_model(self._journal, self._runs.check, session, chosen)
 

@@ -44,7 +44,7 @@ def soak(folder: Path, listener: socket.socket, minutes: float, chance: random.R
                 homes += 1
                 place = Place(folder / str(homes), chance, scripts)
         resident.end()
-    except Broken as broken:
+    except (Broken, AssertionError) as broken:
         print(f"BROKEN after {turns} turns: {broken}")
         return 1
     finally:
