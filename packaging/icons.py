@@ -31,8 +31,7 @@ def paint(path: Path, size: int) -> None:
 
     image = QImage(size, size, QImage.Format.Format_ARGB32)
     image.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(image)
-    QSvgRenderer(str(DRAWING)).render(painter)
-    painter.end()
+    with QPainter(image) as painter:
+        QSvgRenderer(str(DRAWING)).render(painter)
     if not image.save(str(path)):
         raise OSError(f"{path} could not be painted")
