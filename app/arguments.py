@@ -1,9 +1,11 @@
 """What can be typed after `journeyman`."""
 
 import argparse
+from functools import partial
 from typing import NoReturn
 
 from app import __version__
+from app.memory_arguments import memory_actions
 from core.domain.modes import DEFAULT_MODE, MODE_WORDS, MODES, Mode
 from core.domain.schedule import MISSED
 
@@ -40,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
     _schedule(commands)
     _worktree(commands)
     _care(commands)
+    _memory(commands)
     return top
 
 
@@ -331,3 +334,9 @@ def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise argparse.ArgumentTypeError("expected a whole number, 0 or more")
     return int(text)
+
+
+def _memory(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    memory = _add(commands, "memory", "Look at what is remembered beyond one session, and change it.")
+    actions = memory.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser, required=True)
+    memory_actions(partial(_add, actions))

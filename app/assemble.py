@@ -9,14 +9,21 @@ from pathlib import Path
 from core.domain.problems import Trouble
 from core.engine.drafts import Draft, Drafts
 from core.engine.engine import Engine
+from core.engine.profiles import learnable
 from core.engine.prompt import briefed
 from core.engine.providers import Providers
 from core.engine.runs import Runs
+from core.memory.hand import Hand, standing
+from core.memory.index import indexed
+from core.memory.memory import Memories
+from core.memory.notes import Notes
 from core.models.catalogue import Catalogue
 from core.settings.file import SettingsFile
 from core.settings.secrets import Secrets
 from core.store.journal import Journal
+from core.store.memory_book import MemoryBook
 from core.store.opening import Opened, open_data
+from core.store.proposals import Proposals
 from core.store.reader import Reader
 from core.store.rule_book import RuleBook
 from core.tools.place import Place, open_place
@@ -34,6 +41,8 @@ class Services:
     opened: Opened
     reader: Reader
     rules: RuleBook
+    remembered: MemoryBook
+    proposals: Proposals
 
     @property
     def notes(self) -> tuple[Trouble, ...]:
@@ -44,6 +53,7 @@ class Services:
         """End what goes, then let go of the file: the writing connection last, it checkpoints."""
         await self.runs.close()
         self.reader.close()
+        self.remembered.close()
         if self.opened.database:
             self.opened.database.close()
 
@@ -61,11 +71,21 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     catalogue = Catalogue(lambda: settings.now, secrets, os.environ, lambda names: settings.change(text_calls=names))
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
 
+    remembered = MemoryBook(opened.path, opened.database, indexed, frozen=opened.frozen)
+    memories = Memories(remembered)
+    proposals = Proposals(opened.path, opened.database, journal, frozen=opened.frozen)
+    stands = standing(memories, partial(learnable, folder))
+    Notes(journal, memories, lambda: settings.now.memory)
+
     def place(work: Path, session: str) -> Place:
         def hear(call: str, printed: bytes) -> None:
             drafts.tell(Draft(session, call=call, output=printed))
 
-        return open_place(work, folder, hear, safe=safe, web=web)
+        hand = Hand(
+            memories, proposals, session, str(work), stands,
+            policy=lambda: settings.now.learning, on=lambda: settings.now.memory,
+        )  # fmt: skip
+        return replace(open_place(work, folder, hear, safe=safe, web=web), memory=hand)
 
     runs = Runs(
         journal,
@@ -80,7 +100,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
         compact_at=lambda: settings.now.compact_at,
     )
     providers = Providers(catalogue, settings, os.environ)
-    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers, html)
+    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers, memories, html)
     if opened.database:
         await runs.recover()
-    return Services(engine, runs, opened, reader, book)
+    return Services(engine, runs, opened, reader, book, remembered, proposals)

@@ -22,6 +22,7 @@ from core.engine.conversation import start_of
 from core.engine.doubt import GOES_ON, Settle
 from core.engine.drafts import Draft, Drafts
 from core.engine.imported import refuse_imported
+from core.engine.memory import Memory
 from core.engine.profiles import Profile, profiles
 from core.engine.providers import Overview, Providers
 from core.engine.queue import Queue
@@ -30,6 +31,7 @@ from core.engine.shelf import Shelf
 from core.engine.slash import Slash, commands, expanded
 from core.engine.trust import FolderTrust, Obeyed, brought, look, obeyed, refuse_unfit, trust
 from core.engine.walls import WallsFound, look_at_walls
+from core.memory.memory import Memories
 from core.models.trial import Trial
 from core.settings.file import SettingsFile
 from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact, names
@@ -60,6 +62,7 @@ class Engine:
 
     Attributes:
         settings: `settings.now` is what a person set, `settings.change(name=value)` sets it.
+        memory: what is remembered beyond one session.
         providers: the model servers; `add`, `remove`, `give_key`, `forget_key`.
     """
 
@@ -73,6 +76,7 @@ class Engine:
         settings: SettingsFile,
         book: RuleBook,
         providers: Providers,
+        memories: Memories,
         markup: Callable[[str], str] | None = None,
     ) -> None:
         self._opened = opened
@@ -85,6 +89,8 @@ class Engine:
         self._book = book
         self._markup = markup
         self._consents = Consents(journal, reader, book, runs.claimed)
+        self._memories = memories
+        self.memory = Memory(memories, reader)
         self.queue = Queue(runs, journal, reader)
         self.shelf = Shelf(journal, reader, opened.database, self._end)
 
