@@ -20,6 +20,8 @@ from core.store.opening import Opened, open_data
 from core.store.reader import Reader
 from core.store.rule_book import RuleBook
 from core.tools.place import Place, open_place
+from core.tools.search_web import NAME as SEARCH_WEB
+from core.tools.web import Web
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +55,16 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     reader = Reader(opened.path, frozen=opened.frozen)
     journal = Journal(opened.database, reader)
     drafts = Drafts()
-    catalogue = Catalogue(
-        lambda: settings.now, Secrets(os.environ), os.environ, lambda names: settings.change(text_calls=names)
-    )
+    secrets = Secrets(os.environ)
+    web = Web(lambda: settings.now, secrets)
+    catalogue = Catalogue(lambda: settings.now, secrets, os.environ, lambda names: settings.change(text_calls=names))
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
 
     def place(work: Path, session: str) -> Place:
         def hear(call: str, printed: bytes) -> None:
             drafts.tell(Draft(session, call=call, output=printed))
 
-        return open_place(work, folder, hear, safe=safe)
+        return open_place(work, folder, hear, safe=safe, web=web)
 
     runs = Runs(
         journal,
@@ -70,7 +72,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
         drafts,
         report,
         catalogue,
-        partial(briefed, home=folder, book=book, safe=safe),
+        partial(briefed, home=folder, book=book, safe=safe, absent=lambda: () if web.host else (SEARCH_WEB,)),
         place,
         book,
         tiers=lambda: settings.now.tiers,

@@ -42,13 +42,14 @@ from core.store.search import Hit
 from core.store.usage import Used, used
 from core.store.weights import Weight, weights
 from core.tools.catalogue import specs
-from core.workspace.branch import branch
+from core.workspace.branch import branch, is_worktree
 from core.workspace.paths import workspace
 
 if TYPE_CHECKING:
     from core.engine.history import History
     from core.engine.past import Past
     from core.engine.schedules import Schedules
+    from core.engine.worktrees import Worktrees
     from core.store.tables import Figures
 
 
@@ -106,6 +107,13 @@ class Engine:
         book = ScheduleBook(self._opened.path, self._opened.database, frozen=self._opened.frozen)
         return Schedules(book, lambda: self.settings.now, self.start, self._reader.session)
 
+    @cached_property
+    def worktrees(self) -> "Worktrees":
+        """The git worktrees in which sessions work."""
+        from core.engine.worktrees import Worktrees
+
+        return Worktrees(self._book, self.sessions, self.going)
+
     async def warm_up(self) -> None:
         """Make what a person's first wishes would wait for, now that the window is there."""
 
@@ -122,12 +130,18 @@ class Engine:
         """How well commands are confined here; proven when it is first asked."""
         return await look_at_walls(self._opened.path.parent)
 
-    async def start(self, task: str, folder: Path, began: RunStarted, *why: RunEvent) -> str:
-        """Open a session and begin its first run as `began` says, with facts that say why it is there; its id."""
+    async def start(self, task: str, folder: Path, began: RunStarted, *why: RunEvent, worktree: bool = False) -> str:
+        """Open a session and begin its first run as `began` says, with facts that say why it is there; its id.
+
+        With `worktree` it works in a git worktree of its own.
+        """
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
         place = workspace(folder)
         refuse_unfit(place, self._opened.path.parent)
+        if worktree:
+            self._runs.check(began)
+            return await self.worktrees.start(task, place, lambda to, made: self.start(task, to, began, *why, *made))
         sent = await asyncio.to_thread(expanded, task, self._opened.path.parent, place, self._obeyed(place, began.mode))
         return await self._runs.open(SessionOpened("", str(place), title_of(task)), sent, began, *why)
 
@@ -348,8 +362,9 @@ class Engine:
         return await self._opened.database.do(compact, alone=True)
 
     async def branch(self, folder: str) -> str:
-        """The git branch that is checked out there; empty where there is none."""
-        return await asyncio.to_thread(branch, Path(folder))
+        """The git branch that is checked out there, and whether in a worktree; empty where there is none."""
+        found = await asyncio.to_thread(branch, Path(folder))
+        return f"{found} · worktree" if found and is_worktree(Path(folder)) else found
 
     def commands(self, folder: Path) -> dict[str, Slash]:
         """What can be typed as `/name` in this folder."""

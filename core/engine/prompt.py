@@ -4,6 +4,7 @@ It is made once, when a run starts, and kept with that fact: a resumed, replayed
 """
 
 import asyncio
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from importlib import resources
@@ -33,10 +34,16 @@ class Found:
     text: str = ""
 
 
-async def briefed(began: RunStarted, folder: Path, home: Path, book: RuleBook, *, safe: bool = False) -> RunStarted:
-    """The start of a run with what its model is told. `safe`: the folder has no say in it, whether trusted or not."""
+async def briefed(
+    began: RunStarted, folder: Path, home: Path, book: RuleBook, *, safe: bool = False,
+    absent: Callable[[], Collection[str]] = tuple,
+) -> RunStarted:  # fmt: skip
+    """The start of a run with what its model is told. `safe`: the folder has no say in it, whether trusted or not.
+
+    `absent` are tools that nothing is set for.
+    """
     obeys = None if safe else obeyed(book.now(), folder, began.mode)
-    return await asyncio.to_thread(_brief, began, folder, home, obeys)
+    return await asyncio.to_thread(_brief, began, folder, home, obeys, absent())
 
 
 def today() -> date:
@@ -44,11 +51,12 @@ def today() -> date:
     return datetime.now().astimezone().date()
 
 
-def _brief(began: RunStarted, folder: Path, home: Path, obeys: Obeyed | None) -> RunStarted:
+def _brief(began: RunStarted, folder: Path, home: Path, obeys: Obeyed | None, absent: Collection[str]) -> RunStarted:
     agent = profile(home, began.agent)
     found = guides(folder, obeys) if obeys else []
     boundary = began.boundary or new_boundary()
-    tools = tuple(name for name in names() if agent.tools is None or name in agent.tools)
+    there = [name for name in names() if name not in absent]
+    tools = tuple(name for name in there if agent.tools is None or name in agent.tools)
     if began.role:  # of a sub-agent, whose tools are those it was given
         tools = tuple(name for name in tools if name in began.tools)
     tools = tools or (RECALL,)  # for none at all would mean every one

@@ -165,3 +165,9 @@ def refuse_unfit(folder: Path, data: Path) -> None:
         names = {Path(real.anchor): "the whole disk", data.resolve(): "the data of Journeyman"}
         what = f"An agent cannot work in {real}."
         raise Problem(what, f"It is {names.get(real, 'your whole home')}.", "Choose a folder in it, or make one.")
+
+
+async def pass_on(book: RuleBook, folder: str, other: str) -> None:
+    """What the person said of a folder holds for a copy of it: of the same contents, and no others."""
+    if said := _said(book.now(), folder):
+        await trust(book, other, said.effect == "allow", _pins(said), said.by)

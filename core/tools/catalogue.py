@@ -24,6 +24,7 @@ from core.tools.report import REPORT
 from core.tools.run import RUN
 from core.tools.schema import read_strictly, schema_of
 from core.tools.search import SEARCH
+from core.tools.search_web import SEARCH_WEB
 from core.tools.todo import TODO
 from core.tools.tool import Tool
 from core.tools.write import WRITE
@@ -31,9 +32,8 @@ from core.tools.write import WRITE
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-TOOLS: Mapping[str, Tool] = MappingProxyType(
-    {tool.name: tool for tool in (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, CHECK, FETCH, TODO, DECIDE, REPORT)}
-)
+_ALL = (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, CHECK, FETCH, SEARCH_WEB, TODO, DECIDE, REPORT)
+TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in _ALL})
 ASK = "ask_user"
 ASK_DESCRIPTION = (
     "Ask the person one question and wait for the answer. Offer up to four options where you can; "

@@ -18,10 +18,11 @@ from PySide6.QtWidgets import (
 
 from core.domain.problems import Trouble
 from core.domain.rules import Rule
-from core.settings.schema import MODELS, About, Settings
+from core.settings.schema import MODELS, WEB, About, Settings
 from ui.settings.fields import control, settable
 from ui.settings.models import ModelsPage
 from ui.settings.pages import DataPage, DataState, FoldersPage, RulesPage, is_of_folder
+from ui.settings.web import WebKey
 from ui.theme import Look
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
@@ -175,6 +176,12 @@ class SettingsDialog(QDialog):
                 self.models.wanted.connect(self.servers_wanted)
                 column.insertWidget(column.count() - 1, self.models)
                 self._found.append((self.tr("servers key keys keyring test price window add").casefold(), self.models))
+            if title == WEB:
+                key = WebKey(self._look, self._shown.settings.web_search)
+                key.wanted.connect(self.servers_wanted)
+                self.changed.connect(lambda name, value, key=key: key.use(value) if name == "web_search" else None)
+                column.insertWidget(column.count() - 1, key)
+                self._found.append((self.tr("web search key searxng brave tavily").casefold(), key))
             self._add(title, page)
         known, why = self._shown.rules, self._shown.why
         rules = RulesPage(self._look, None if known is None else [r for r in known if not is_of_folder(r)], why)
