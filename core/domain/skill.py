@@ -81,7 +81,8 @@ class SkillRow:
 
     `key` names this one skill among those of the same name: `library/NAME`, `builtin/NAME`, `home:PATH`, `folder:PATH`.
     `version` is the newest that is kept, 0 for none. `uses` counts the calls that used it, `errors` and `warnings` are
-    findings, `tokens` is about what the body weighs, `trouble` says why it is broken.
+    findings, `tokens` is about what the body weighs, `trouble` says why it is broken. `by_person_only`: no model is told
+    of it, a person names it.
     """
 
     key: str
@@ -100,6 +101,7 @@ class SkillRow:
     tokens: int = 0
     digest: str = ""
     trouble: str = ""
+    by_person_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from core.engine.providers import Overview, Providers
 from core.engine.queue import Queue
 from core.engine.runs import Runs
 from core.engine.shelf import Shelf
+from core.engine.skills import Skills
 from core.engine.slash import Slash, commands, expanded
 from core.engine.trust import FolderTrust, Obeyed, brought, look, obeyed, refuse_unfit, trust
 from core.engine.walls import WallsFound, look_at_walls
@@ -36,6 +37,7 @@ from core.store.blobs import blob_hash
 from core.store.codec import adapter
 from core.store.journal import Forget, Journal, Listener
 from core.store.opening import Opened
+from core.store.proposals import Proposals
 from core.store.reader import Reader
 from core.store.rule_book import Book, RuleBook
 from core.store.search import Hit
@@ -48,6 +50,7 @@ from core.workspace.paths import workspace
 if TYPE_CHECKING:
     from core.engine.history import History
     from core.engine.past import Past
+    from core.engine.proposing import Desk
     from core.engine.schedules import Schedules
     from core.engine.worktrees import Worktrees
     from core.store.tables import Figures
@@ -58,6 +61,7 @@ class Engine:
 
     Attributes:
         settings: `settings.now` is what a person set, `settings.change(name=value)` sets it.
+        skills: the library of skills, and those of folders.
         providers: the model servers; `add`, `remove`, `give_key`, `forget_key`.
     """
 
@@ -71,6 +75,8 @@ class Engine:
         settings: SettingsFile,
         book: RuleBook,
         providers: Providers,
+        skills: Skills,
+        proposals: Proposals,
     ) -> None:
         self._opened = opened
         self._journal = journal
@@ -79,6 +85,8 @@ class Engine:
         self._drafts = drafts
         self.settings = settings
         self.providers = providers
+        self.skills = skills
+        self._proposals = proposals
         self._book = book
         self._consents = Consents(journal, reader, book, runs.claimed)
         self.queue = Queue(runs, journal, reader)
@@ -90,6 +98,13 @@ class Engine:
         from core.engine.history import History
 
         return History(self._journal, self._reader, self._runs.begin, self._runs.check, self._runs.still)
+
+    @cached_property
+    def proposals(self) -> "Desk":
+        """What agents want to be kept: list, keep, reject, undo."""
+        from core.engine.proposing import Desk, SkillKeeper
+
+        return Desk(self._proposals, {"skill": SkillKeeper(self.skills.library)})
 
     @cached_property
     def past(self) -> "Past":

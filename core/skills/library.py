@@ -45,6 +45,11 @@ class Library:
         self._clock = clock
         self._listing = Listing(store, disk)
 
+    @property
+    def can_keep(self) -> bool:
+        """Whether the data folder can be written."""
+        return self._store.can_write
+
     def list(self, folder: Path | None = None, obeys: Obeys | None = None) -> tuple[SkillRow, ...]:
         """Every skill for this folder. `obeys` says which of the folder's own files are trusted; None: not any."""
         return tuple(self._listing.rows(folder, obeys))
@@ -213,6 +218,10 @@ class Library:
     def used_in(self, key: str) -> tuple[SkillUse, ...]:
         """The runs that used it, the newest first."""
         return tuple(self._store.used_in(key))
+
+    def files(self, key: str, version: int) -> tuple[SkillFile, ...]:
+        """What a version is made of."""
+        return self._version(key, version).files
 
     def contents(self, key: str, version: int = 0) -> Bodies:
         """Every file of a version with whether it can be run; of 0 how it is now."""

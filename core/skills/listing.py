@@ -85,6 +85,7 @@ def _row(key: str, reading: Reading, weight: int, known: Known) -> SkillRow:
     return SkillRow(
         key, "", "library", "on" if reading.skill else "broken", reading.skill.description if reading.skill else "",
         known.head, bool(known.pinned), errors=errors, warnings=warnings, tokens=weight, trouble=broken,
+        by_person_only=bool(reading.skill and dict(reading.skill.other).get("disable-model-invocation") == "true"),
     )  # fmt: skip
 
 
