@@ -7,6 +7,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from core.domain.problems import Trouble
+from core.domain.sessions import SessionRow
 from ui.bridge import Bridge
 from ui.reading import Reading
 from ui.selection import Selection
@@ -26,7 +27,8 @@ class PageParts(NamedTuple):
     """What of the window a page may use.
 
     `start` runs a coroutine of the page and tells its problems; inside it `bridge.ask` calls the engine. `go_to` shows
-    a session at a line of its journal, `tell` says a trouble above the page, `say` what was done, with its undo.
+    a session at a line of its journal, `row` knows its line in the list, `pick` lets the person choose one. `tell` says
+    a trouble above the page, `say` what was done, with its undo.
     """
 
     look: Look
@@ -38,6 +40,8 @@ class PageParts(NamedTuple):
     tell: Callable[[Trouble], None]
     say: Say
     go_to: Callable[[str, int], None]
+    row: Callable[[str], SessionRow]
+    pick: Callable[[str, Callable[[str], None]], None]
 
 
 class Page(QWidget):

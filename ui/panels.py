@@ -32,4 +32,15 @@ def _usage(parts: PageParts) -> Page:
     return UsagePanel(look=parts.look, bridge=parts.bridge, start=parts.start, tell=parts.tell, say=parts.say)
 
 
-PANELS: Final = (Panel("usage", "Usage", "chart-column", _usage),)
+def _compare(parts: PageParts) -> Page:
+    from ui.compare.panel import ComparePanel
+
+    return ComparePanel(
+        look=parts.look, bridge=parts.bridge, start=parts.start, row=parts.row, pick=parts.pick, go_to=parts.go_to
+    )
+
+
+PANELS: Final = (
+    Panel("usage", "Usage", "chart-column", _usage),
+    Panel("compare", "Compare", "columns-2", _compare, listed=False),
+)
