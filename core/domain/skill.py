@@ -81,8 +81,8 @@ class SkillRow:
 
     `key` names this one skill among those of the same name: `library/NAME`, `builtin/NAME`, `home:PATH`, `folder:PATH`.
     `version` is the newest that is kept, 0 for none. `uses` counts the calls that used it, `errors` and `warnings` are
-    findings, `tokens` is about what the body weighs, `trouble` says why it is broken. `by_person_only`: no model is told
-    of it, a person names it.
+    findings, `tokens` is about what the body weighs, `trouble` says why it is broken. No model is told
+    of one that is `by_person_only`: a person names it.
     """
 
     key: str

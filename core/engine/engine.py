@@ -157,7 +157,7 @@ class Engine:
         if worktree:
             self._runs.check(began)
             return await self.worktrees.start(task, place, lambda to, made: self.start(task, to, began, *why, *made))
-        sent = await asyncio.to_thread(expanded, task, self._opened.path.parent, place, self._obeyed(place, began.mode))
+        sent = await self._expanded(task, place, began.mode)
         return await self._runs.open(SessionOpened("", str(place), title_of(task)), sent, began, *why)
 
     async def say(
@@ -169,10 +169,16 @@ class Engine:
         if bodies:
             await self._journal.keep(bodies)
         if text.startswith("/"):
-            folder = Path(self.session(session).folder)
-            obeys = self._obeyed(folder, (await self.begun(session)).mode)
-            text = await asyncio.to_thread(expanded, text, self._opened.path.parent, folder, obeys)
+            text = await self._expanded(text, Path(self.session(session).folder), (await self.begun(session)).mode)
         await self._runs.say(session, text, now=now, attached=attached)
+
+    async def _expanded(self, text: str, folder: Path, mode: Mode) -> str:
+        """What is sent for a command of one's own, or for the name of a skill; anything else is sent as it is."""
+        if not text.startswith("/"):
+            return text
+        obeys = self._obeyed(folder, mode)
+        said = await asyncio.to_thread(expanded, text, self._opened.path.parent, folder, obeys)
+        return said if said != text else await self.skills.called(text, folder, mode)
 
     async def choose_model(
         self, session: str, model: str, *, effort: str = "", max_output: int = 0, temperature: float | None = None

@@ -22,6 +22,7 @@ from core.domain.skill import (
     SkillUse,
 )
 from core.engine.consent import SUBJECTS
+from core.engine.slash import TYPED
 from core.engine.trust import obeyed, trust_also
 from core.skills.carry import bring, export, look_into
 from core.skills.format import read
@@ -149,6 +150,15 @@ class Skills:
         rows = await asyncio.to_thread(self.library.list, where, self._obeys(where, mode))
         versions = [(row, await self._version(row)) for row in rows if row.state == "on"]
         return tuple((Offered(row.name, row.source, version, row.key), row) for row, version in versions if version)
+
+    async def called(self, text: str, folder: Path, mode: Mode) -> str:
+        """What is sent for `/NAME words`, where NAME is a skill that may be used there; else the text as it is."""
+        if not (typed := TYPED.fullmatch(text.strip())):
+            return text
+        rows = await self.list(folder, mode)
+        if not any(row.name == typed[1] and row.state == "on" for row in rows):
+            return text
+        return f"Use the skill {typed[1]}." + (f"\n\n{typed[2].strip()}" if typed[2] else "")
 
     async def allow(self, run: str, wanted: Collection[Wanted], by: str) -> tuple[str, ...]:
         """Keep what the person allowed this run; the words of those that can be kept."""
