@@ -7,6 +7,7 @@ from app import __version__
 from core.domain.modes import DEFAULT_MODE, MODE_WORDS, MODES, Mode
 from core.domain.schedule import MISSED
 
+FORMATS = ("md", "html", "json", "atif", "otlp", "perfetto")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 WIRES = ("chat", "responses", "anthropic", "ollama")
 
@@ -35,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
     _answering(commands)
     _looking(commands)
     _history(commands)
+    _exchange(commands)
     _schedule(commands)
     _worktree(commands)
     _care(commands)
@@ -230,6 +232,19 @@ def _replay(commands: "argparse._SubParsersAction[_Parser]") -> None:
     pace.add_argument("--speed", type=_speed, default=0.0, metavar="X", help="X times as fast as it was (else at once)")
     pace.add_argument("--step", action="store_true", help="wait for Enter before each step")
     _json(replay, "print the entries that are made, one JSON object a line")
+
+
+def _exchange(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    export = _add(commands, "export", "Write a session, with its sub-agents, in a format that others read.")
+    export.add_argument("session", metavar="SESSION")
+    export.add_argument("--as", dest="form", choices=FORMATS, default="md", help="the format (else md)")
+    export.add_argument("-o", dest="file", metavar="FILE", default="", help="write to this file (else print it)")
+    export.add_argument("--keep-secrets", action="store_true", help="leave keys and passwords in it")
+    export.add_argument("--preview", action="store_true", help="only say what would be removed")
+    bring = _add(commands, "import", "Import sessions of Journeyman or of other agents; they are only read.")
+    bring.add_argument("files", metavar="FILE", nargs="*")
+    bring.add_argument("--found", action="store_true", help="list what other agents left on this computer")
+    _json(bring)
 
 
 def _schedule(commands: "argparse._SubParsersAction[_Parser]") -> None:

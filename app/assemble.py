@@ -27,6 +27,7 @@ from core.store.skills import SkillStore
 from core.tools.place import Place, open_place
 from core.tools.search_web import NAME as SEARCH_WEB
 from core.tools.web import Web
+from ui.web import html
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,9 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
         proposals=proposals,
     )
     providers = Providers(catalogue, settings, os.environ)
-    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers, skills, proposals)
+    engine = Engine(
+        opened, journal, reader, runs, drafts, settings, book, providers, skills, proposals, html
+    )  # fmt: skip
     if opened.database:
         await runs.recover()
     return Services(engine, runs, opened, reader, book)

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from app.commands import (
     answering,
     care,
+    exchange,
     history,
     looking,
     models,
@@ -38,6 +39,8 @@ COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
         "worktree": worktrees.worktree,
         "schedule": scheduling.schedule,
         "rules": ruling.rules,
+        "export": exchange.export,
+        "import": exchange.bring,
         "trust": trusting.trust,
         "doctor": care.doctor,
         "backup": care.backup,

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from core.domain.consent import CallAllowed, ConsentAsked, ConsentGiven, Level, ModeSet
 from core.domain.decision import Choice
+from core.domain.exchanged import RecordKept, TranscriptRead
 from core.domain.filing import SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
 from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Trouble
@@ -43,7 +44,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class SessionOpened:
-    """`parent` is the session whose call `parent_call` began this one, `called` the name it goes by there."""
+    """`parent` is the session whose call `parent_call` began this one, `called` the name it goes by there.
+
+    `source` is who wrote an imported session, and its name there: nobody works in it, it is read.
+    """
 
     session_id: str
     workspace: str
@@ -52,6 +56,7 @@ class SessionOpened:
     parent_call: str = ""
     called: str = ""
     depth: int = 0
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -485,6 +490,8 @@ RunEvent = (
     | SessionPinned
     | SessionArchived
     | SessionTrashed
+    | RecordKept
+    | TranscriptRead
 )
 
 

@@ -43,6 +43,7 @@ from core.domain.events import (
     ToolReturned,
     VerdictGiven,
 )
+from core.domain.exchanged import RecordKept, TranscriptRead
 from core.domain.filing import Filing
 from core.domain.notices import notice, of_guide
 from core.domain.pen import OBJECT_LIMIT as OBJECT_LIMIT
@@ -144,11 +145,11 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
         case SessionOpened() | CallAllowed() | QuestionHeld() | DecisionMade() | ProblemReported() | Filing():
             pass  # said by the list, or by the row of their call
-        case SandboxProven(level="verified", open=()) | QueueChanged(did="moved") | SkillUsed():
-            pass  # as it should be, or seen where it waits, or in the row of its call
+        case SandboxProven(level="verified", open=()) | QueueChanged(did="moved") | SkillUsed() | RecordKept():
+            pass  # as it should be, seen where it waits, in the row of its call, or counted where a reading ends
         case (
             LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | CallsWritten() | SandboxProven()
-            | QueueChanged() | Scheduled() | WorktreeMade()
+            | QueueChanged() | Scheduled() | WorktreeMade() | TranscriptRead()
         ):  # fmt: skip
             changed.add("notice", "done", object=line(notice(entry.event)))
         case RunPaused(why=why):

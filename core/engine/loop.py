@@ -32,12 +32,15 @@ from core.engine.room import choice_of, look_for_room, next_of, sent, shrink
 from core.engine.strangers import tainted
 from core.engine.using import use_skill
 from core.engine.work import Work
+from core.models.catalogue import SCRIPTED
 from core.models.model import Asked, Delta, Fault, Model
 from core.models.retry import wait_s
 from core.tools.catalogue import ASK, TOOLS, read_arguments
 from core.tools.delegate import NAME as DELEGATE
 from core.tools.recall import RECALL, Recall, row
 from core.tools.skill import MANAGE_SKILL, USE_SKILL
+
+SILENT = "The model said nothing."
 
 
 async def work(run: Work) -> RunEnded | RunPaused:
@@ -134,6 +137,8 @@ async def stream(run: Work, model: Model) -> None:
             await run.record(ReplyCut(Text("".join(text)), why))
         raise
     else:
+        if not (any(text) or any(reasoning) or calls) and _owes_words(run):
+            raise Fault(SILENT, "Its reply was empty.", "Try again, or choose another model.", again=True, kind="empty")
         run.keep()
         number = run.talk.total_rounds + 1
         named = tuple(Call(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(calls, 1))
@@ -141,6 +146,11 @@ async def stream(run: Work, model: Model) -> None:
         await run.record(Replied(said, thought, named, usage, last.stop, Text(last.carry), last.note, last.cost))
     finally:
         run.drafts.tell(Draft(run.session, ended=True))
+
+
+def _owes_words(run: Work) -> bool:
+    """To a person. After work a model may have nothing to add, and a script that is played out says no more."""
+    return run.talk.messages[-1].role == "user" and run.talk.sent[0] != SCRIPTED
 
 
 async def perform(run: Work, call: Call) -> None:

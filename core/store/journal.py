@@ -179,8 +179,9 @@ class Journal:
         write_steps(db, known.number, steps)
         known.row = fold_session(known.row, entry, steps, known.outline)
         update_session(db, known.number, known.row)
-        track_question(db, known.number, entry)
-        track_skill(db, name, event)
+        if not known.row.source:  # what another program asked was answered there, or never
+            track_question(db, known.number, entry)
+            track_skill(db, name, event)
         return Told(entry, steps, known.row)
 
     def _known(self, db: sqlite3.Connection, session: str, event: RunEvent, at: int) -> _Open:

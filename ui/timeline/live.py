@@ -14,6 +14,7 @@ from core.engine.drafts import Draft
 
 KEPT = 16 * 1024  # bytes of one command
 LINES = 12
+MOST = 256 * 1024  # characters of a reply that is still coming: a server can send without end
 
 
 class Live:
@@ -30,7 +31,9 @@ class Live:
         elif draft.ended:
             self._replies.pop(name, None)
         elif draft.text:
-            self._replies[name] = self._replies.get(name, "") + draft.text
+            said = self._replies.get(name, "")
+            if len(said) < MOST:  # the rest is there with the fact
+                self._replies[name] = (said + draft.text)[:MOST]
 
     def settle(self, session: str, event: RunEvent) -> None:
         """Facts take the place of what was only told."""
