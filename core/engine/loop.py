@@ -40,6 +40,7 @@ from core.tools.delegate import NAME as DELEGATE
 from core.tools.recall import RECALL, Recall, row
 from core.tools.skill import MANAGE_SKILL, USE_SKILL
 
+HARMLESS = frozenset({"nothing", "reads"})
 SILENT = "The model said nothing."
 
 
@@ -187,9 +188,12 @@ async def perform(run: Work, call: Call) -> None:
         return
     try:
         started = CallStarted(call.id, tool.name, tool.kind, tool.object(parameters))
-        await run.record(*await run.walls(tool), *permitted.facts, started)
+        begun = run.begin(*await run.walls(tool), *permitted.facts, started)
+        if tool.touches not in HARMLESS:  # what only looks may look once more after a crash
+            await begun
         place = run.place.acting(call.id, permitted.word)
         events, blobs = await run.act(tool, call.id, parameters, place, run.seen)
+        await begun
     except asyncio.CancelledError:
         await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
         raise
@@ -222,6 +226,4 @@ async def look_back(run: Work, call: str, asked: Recall) -> None:
 
 def _only_reads(call: Call) -> bool:
     tool = TOOLS.get(call.tool)
-    if call.tool == MANAGE_SKILL:
-        return False
-    return tool is None or tool.touches in {"nothing", "reads"}
+    return call.tool != MANAGE_SKILL if tool is None else tool.touches in HARMLESS
