@@ -23,6 +23,7 @@ from core.engine.conversation import start_of
 from core.engine.doubt import GOES_ON, Settle
 from core.engine.drafts import Draft, Drafts
 from core.engine.imported import refuse_imported
+from core.engine.memory import Memory
 from core.engine.profiles import Profile, profiles
 from core.engine.providers import Overview, Providers
 from core.engine.queue import Queue
@@ -32,6 +33,7 @@ from core.engine.skills import Skills
 from core.engine.slash import Slash, commands, expanded
 from core.engine.trust import FolderTrust, Obeyed, brought, look, obeyed, refuse_unfit, trust
 from core.engine.walls import WallsFound, look_at_walls
+from core.memory.memory import Memories
 from core.models.trial import Trial
 from core.settings.file import SettingsFile
 from core.store.blobs import blob_hash
@@ -61,6 +63,7 @@ class Engine(Care):
     Attributes:
         settings: `settings.now` is what a person set, `settings.change(name=value)` sets it.
         skills: the library of skills, and those of folders.
+        memory: what is remembered beyond one session.
         providers: the model servers; `add`, `remove`, `give_key`, `forget_key`.
     """
 
@@ -76,6 +79,7 @@ class Engine(Care):
         providers: Providers,
         skills: Skills,
         proposals: Proposals,
+        memories: Memories,
         markup: Callable[[str], str] | None = None,
     ) -> None:
         self._opened = opened
@@ -90,6 +94,8 @@ class Engine(Care):
         self._book = book
         self._markup = markup
         self._consents = Consents(journal, reader, book, runs.claimed)
+        self._memories = memories
+        self.memory = Memory(memories, reader)
         self.queue = Queue(runs, journal, reader)
         self.shelf = Shelf(journal, reader, opened.database, self._end)
 

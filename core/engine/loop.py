@@ -22,12 +22,14 @@ from core.domain.problems import Problem
 from core.domain.text import Text
 from core.engine.asking import ask_person
 from core.engine.calls import look_for_calls, turn_to_words
+from core.engine.compaction import MEMORY
 from core.engine.drafts import Draft
 from core.engine.finish import check_end
 from core.engine.guards import check_limits, check_repeats
 from core.engine.managing import manage_skill
 from core.engine.permission import permission
 from core.engine.recall import recall
+from core.engine.remembering import remember
 from core.engine.room import choice_of, look_for_room, next_of, sent, shrink
 from core.engine.strangers import tainted
 from core.engine.using import use_skill
@@ -84,9 +86,11 @@ async def give_results(run: Work) -> None:
 async def next_reply(run: Work) -> None:
     """One request, asked again while that may help: later, with less, or of another model."""
     run.turn_to_chosen()
+    if run.talk.waiting and run.place.memory:
+        await remember(run)
     choice, attempt = choice_of(run), 1
     await look_for_room(run, choice)
-    if run.talk.done and not run.talk.waiting:
+    if run.talk.done and all(message.kind == MEMORY for message in run.talk.waiting):
         return None  # what it was to go on for was taken back
     while True:
         await look_for_calls(run, choice.model)
