@@ -193,7 +193,7 @@ async def perform(run: Work, call: Call) -> None:
     try:
         started = CallStarted(call.id, tool.name, tool.kind, tool.object(parameters))
         begun = run.begin(*await run.walls(tool), *permitted.facts, started)
-        if tool.touches not in HARMLESS:  # what only looks may look once more after a crash
+        if tool.lasts or tool.touches not in HARMLESS:  # what only looks may look once more after a crash
             await begun
         place = run.place.acting(call.id, permitted.word)
         events, blobs = await run.act(tool, call.id, parameters, place, run.seen)
@@ -230,4 +230,6 @@ async def look_back(run: Work, call: str, asked: Recall) -> None:
 
 def _only_reads(call: Call) -> bool:
     tool = TOOLS.get(call.tool)
-    return call.tool != MANAGE_SKILL if tool is None else tool.touches in HARMLESS
+    if tool is None:
+        return call.tool != MANAGE_SKILL
+    return tool.touches in HARMLESS and not tool.lasts
