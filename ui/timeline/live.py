@@ -1,5 +1,7 @@
 """What is being said and printed right now: kept until its facts are there, and no longer."""
 
+from collections.abc import Iterable
+
 from core.domain.events import (
     CommandEnded,
     Replied,
@@ -11,6 +13,7 @@ from core.domain.events import (
     ToolReturned,
 )
 from core.engine.drafts import Draft
+from core.store.told import Told
 
 KEPT = 16 * 1024  # bytes of one command
 LINES = 12
@@ -23,6 +26,14 @@ class Live:
     def __init__(self) -> None:
         self._replies: dict[str, str] = {}
         self._printed: dict[tuple[str, str], bytes] = {}
+
+    def take(self, facts: Iterable[object]) -> None:
+        """A batch, in its order."""
+        for fact in facts:
+            if isinstance(fact, Draft):
+                self.hear(fact)
+            elif isinstance(fact, Told):
+                self.settle(fact.session.id, fact.entry.event)
 
     def hear(self, draft: Draft) -> None:
         name = draft.session
