@@ -171,7 +171,7 @@ def test_a_file_that_was_changed_is_not_taken_for_one_that_grew(tmp_path: Path) 
         async with home(tmp_path / "a.db") as made:
             session = (await made.desk.bring(path)).session
             before = await made.entries(session)
-            path.write_bytes(changed)
+            await asyncio.to_thread(path.write_bytes, changed)
             with pytest.raises(Problem, match="not what it was"):
                 await made.desk.bring(path)
             assert await made.entries(session) == before
