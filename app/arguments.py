@@ -1,9 +1,11 @@
 """What can be typed after `journeyman`."""
 
 import argparse
+from functools import partial
 from typing import NoReturn
 
 from app import __version__
+from app.memory_arguments import memory_actions
 from core.domain.modes import DEFAULT_MODE, MODE_WORDS, MODES, Mode
 from core.domain.schedule import MISSED
 
@@ -40,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
     _schedule(commands)
     _worktree(commands)
     _care(commands)
+    _memory(commands)
     return top
 
 
@@ -174,9 +177,11 @@ def _looking(commands: "argparse._SubParsersAction[_Parser]") -> None:
     instead.add_argument("--failures", action="store_true", help="what went wrong in its runs")
     instead.add_argument("--report", action="store_true", help="each run on one page")
     _json(show, "print its entries, failures or reports, one JSON object a line")
-    compare = _add(commands, "compare", "Lay two sessions side by side: the first difference, time, tokens, cost.")
-    compare.add_argument("a", metavar="A")
-    compare.add_argument("b", metavar="B")
+    compare = _add(
+        commands, "compare", "Lay two sessions, or runs, side by side: first difference, time, tokens, cost."
+    )
+    compare.add_argument("a", metavar="A", help="a session, or one run of it as SESSION/1")
+    compare.add_argument("b", metavar="B", help="as A")
     _json(compare, "print the pairs of steps, one JSON object a line, then the figures")
     usage = _add(commands, "usage", "Show tokens, cost and time by day, model or folder.")
     usage.add_argument("--by", choices=("day", "model", "folder"), default="day", help="what to add up (else day)")
@@ -329,3 +334,9 @@ def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise argparse.ArgumentTypeError("expected a whole number, 0 or more")
     return int(text)
+
+
+def _memory(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    memory = _add(commands, "memory", "Look at what is remembered beyond one session, and change it.")
+    actions = memory.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser, required=True)
+    memory_actions(partial(_add, actions))

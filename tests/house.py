@@ -20,6 +20,7 @@ BROAD = {"Exception", "BaseException"}
 DOORS = {  # the functions in which a broad `except` may stand, and whose faults it catches
     ("core/engine/acts.py", "act"): "a tool's own code, told to the model",
     ("core/engine/drafts.py", "tell"): "whoever listens to the drafts",
+    ("core/engine/remembering.py", "remember"): "memory, without which a reply goes on",
     ("core/engine/runs.py", "_last_word"): "a bug in a run, which ends that run alone",
     ("core/store/journal.py", "_tell"): "whoever listens to the journal",
     ("core/settings/secrets.py", "_answered"): "keyrings, which raise what their makers like",

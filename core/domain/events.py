@@ -15,6 +15,7 @@ from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Trouble
 from core.domain.proposal import ProposalMade, ProposalSettled
 from core.domain.question import Autonomy, QuestionAnswered, QuestionAsked, QuestionHeld, Unanswered
+from core.domain.recalled import MemoryFailed, MemoryRecalled
 from core.domain.rewinding import FilesRewound
 from core.domain.schedule import Scheduled
 from core.domain.skill import Offered, SkillUsed
@@ -473,6 +474,8 @@ RunEvent = (
     | ProblemReported
     | Tainted
     | SkillUsed
+    | MemoryRecalled
+    | MemoryFailed
     | ProposalMade
     | ProposalSettled
     | SandboxProven

@@ -80,6 +80,19 @@ class Journal:
         """A fact, and what `also` writes in the same transaction; where that raises, nothing is written."""
         return await self._put(session, ((self._clock(), event),), {}, also=also)
 
+    def note(self, session: str, event: RunEvent) -> None:
+        """A fact that nobody waits for: where it cannot be written either, there is nobody to tell."""
+        if self._database:
+            facts = ((self._clock(), event),)
+            loop = asyncio.get_running_loop()
+            self._database.put(
+                Job(
+                    lambda db: self._write(db, session, facts, {}),
+                    lambda told, error: None if error else self._tell(told),
+                    loop,
+                )
+            )
+
     async def copy(
         self,
         session: str,
