@@ -177,9 +177,11 @@ def _looking(commands: "argparse._SubParsersAction[_Parser]") -> None:
     instead.add_argument("--failures", action="store_true", help="what went wrong in its runs")
     instead.add_argument("--report", action="store_true", help="each run on one page")
     _json(show, "print its entries, failures or reports, one JSON object a line")
-    compare = _add(commands, "compare", "Lay two sessions side by side: the first difference, time, tokens, cost.")
-    compare.add_argument("a", metavar="A")
-    compare.add_argument("b", metavar="B")
+    compare = _add(
+        commands, "compare", "Lay two sessions, or runs, side by side: first difference, time, tokens, cost."
+    )
+    compare.add_argument("a", metavar="A", help="a session, or one run of it as SESSION/1")
+    compare.add_argument("b", metavar="B", help="as A")
     _json(compare, "print the pairs of steps, one JSON object a line, then the figures")
     usage = _add(commands, "usage", "Show tokens, cost and time by day, model or folder.")
     usage.add_argument("--by", choices=("day", "model", "folder"), default="day", help="what to add up (else day)")
