@@ -1,7 +1,6 @@
 """Commands and files that misbehave (T1–T20), run by an obedient model through the whole engine: it always goes on."""
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 
 from core.domain.events import FileChanged, RunEvent, SandboxProven, ToolReturned
 from tests.core.engine.scenes import Scene, bounded, calling, opened, played
+from tests.e2e.terminal import eventually
 
 MARK = "600.7183"  # seconds of the sleeps: what is left of them is found by it
 KEPT: dict[str, str] = {}  # long outputs, by the name they are kept under
@@ -54,10 +54,7 @@ CASES: dict[str, tuple[dict[str, Any], Check]] = {
 def nobody_left() -> Iterator[None]:
     """No process of a command outlives its run."""
     yield
-    end = time.monotonic() + 10
-    while found := left():
-        assert time.monotonic() < end, found
-        time.sleep(0.02)
+    assert eventually(lambda: not left()), left()
 
 
 def left() -> list[str]:
