@@ -73,6 +73,7 @@ class Schedules:
         self._session = session
         self._clock = clock
         self._changed = asyncio.Event()
+        self._leaving = False
         self.watched = False
 
     def all(self) -> list[Schedule]:
@@ -106,13 +107,18 @@ class Schedules:
         await self._book.remove(found[0].id)
         return found[0]
 
+    def leave(self) -> None:
+        """End the watch, once what it is beginning has begun."""
+        self._leaving = True
+        self._changed.set()
+
     async def watch(self, tell: Callable[[Met], None], report: Callable[[Problem], None]) -> None:
-        """For ever: begin what is due, wait for the next. `tell` hears what became of each."""
+        """Until `leave`: begin what is due, wait for the next. `tell` hears what became of each."""
         if not self._book.can_write:
             return
         self.watched = True
         try:
-            while True:
+            while not self._leaving:
                 self._changed.clear()
                 left = LOOK_S
                 try:
