@@ -184,7 +184,7 @@ async def perform(run: Work, call: Call) -> None:
     try:
         started = CallStarted(call.id, tool.name, tool.kind, tool.object(parameters))
         begun = run.begin(*await run.walls(tool), *permitted.facts, started)
-        if tool.touches not in HARMLESS:  # what only looks may look once more after a crash
+        if tool.lasts or tool.touches not in HARMLESS:  # what only looks may look once more after a crash
             await begun
         place = run.place.acting(call.id, permitted.word)
         events, blobs = await run.act(tool, call.id, parameters, place, run.seen)
@@ -221,4 +221,4 @@ async def look_back(run: Work, call: str, asked: Recall) -> None:
 
 def _only_reads(call: Call) -> bool:
     tool = TOOLS.get(call.tool)
-    return tool is None or tool.touches in HARMLESS
+    return tool is None or (tool.touches in HARMLESS and not tool.lasts)

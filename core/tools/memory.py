@@ -80,6 +80,7 @@ REMEMBER = Tool(
     touches="nothing",
     object=lambda parameters: said(parameters).text,
     run=remember,
+    lasts=True,
 )
 RECALL_TOOL = Tool(
     name=RECALL,
@@ -98,4 +99,5 @@ FORGET = Tool(
     touches="nothing",
     object=lambda parameters: parameters.id,
     run=forget,
+    lasts=True,
 )
