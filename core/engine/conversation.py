@@ -160,15 +160,8 @@ class Conversation:
                 self.used[name] = entry.event
             case Delegated(call_id=name, child=child):
                 self.children[name] = child
-            case QuestionAsked(question=question, call_id=name):
-                self.questions[question.id] = None
-                if name:
-                    self.asked[question.id] = replace(question, asked=entry.at)
-            case QuestionHeld(question_id=name):
-                self.held.add(name)
-            case QuestionAnswered(question_id=question_id, call_id=name, answer=answer):
-                self.questions[question_id] = answer
-                self._settle(name, Text(spoken(answer)))
+            case QuestionAsked() | QuestionHeld() | QuestionAnswered():
+                self._question(entry.event)
             case LimitMet() | LimitRaised() | ModeSet():
                 self._terms(entry.event)
             case RunEnded():
@@ -189,6 +182,19 @@ class Conversation:
     def ratio(self, model: str) -> float:
         """Real tokens of a model to estimated ones, as far as its server has told."""
         return self.ratios.get(model, 1.0)
+
+    def _question(self, event: QuestionAsked | QuestionHeld | QuestionAnswered) -> None:
+        """What was asked, and what came of it."""
+        match event:
+            case QuestionAsked(question=question, call_id=name):
+                self.questions[question.id] = None
+                if name:
+                    self.asked[question.id] = replace(question, asked=self.at)
+            case QuestionHeld(question_id=name):
+                self.held.add(name)
+            case QuestionAnswered(question_id=name, call_id=call, answer=answer):
+                self.questions[name] = answer
+                self._settle(call, Text(spoken(answer)))
 
     def _learn(self, counted: int) -> None:
         model, estimated = self.sent

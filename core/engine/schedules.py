@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
@@ -87,10 +88,8 @@ class Schedules:
         if not (wish.at or wish.every):
             raise Problem("There is no time.", "", "Name one with --at, or an interval with --every, or both.")
         folder = workspace(wish.folder)
-        step = read_every(wish.every) if wish.every else None
-        first = read_when(wish.at, moment) if wish.at else 0
-        if step and not first:
-            first = moment + step[0] * step[1].days * 86400 * SECOND + step[0] * step[1].seconds * SECOND
+        number, step = read_every(wish.every) if wish.every else (0, timedelta())
+        first = read_when(wish.at, moment) if wish.at else moment + number * step // timedelta(microseconds=1)
         made = Schedule(
             session_id()[:4], wish.task, str(folder), wish.model, first, first, wish.every, wish.missed, wish.mode,
             wish.script,
