@@ -156,12 +156,17 @@ class Conversation:
             case CallRefused(call_id=name, reason=reason):
                 self.repeats.result(name, reason.head, True)
                 self._settle(name, reason, failed=True)
-            case SkillUsed(call_id=name):
-                self.used[name] = entry.event
-            case Delegated(call_id=name, child=child):
-                self.children[name] = child
-            case QuestionAsked() | QuestionHeld() | QuestionAnswered():
-                self._question(entry.event)
+            case SkillUsed() | Delegated():
+                self._note(entry.event)
+            case QuestionAsked(question=question, call_id=name):
+                self.questions[question.id] = None
+                if name:
+                    self.asked[question.id] = replace(question, asked=entry.at)
+            case QuestionHeld(question_id=name):
+                self.held.add(name)
+            case QuestionAnswered(question_id=question_id, call_id=name, answer=answer):
+                self.questions[question_id] = answer
+                self._settle(name, Text(spoken(answer)))
             case LimitMet() | LimitRaised() | ModeSet():
                 self._terms(entry.event)
             case RunEnded():
@@ -183,18 +188,12 @@ class Conversation:
         """Real tokens of a model to estimated ones, as far as its server has told."""
         return self.ratios.get(model, 1.0)
 
-    def _question(self, event: QuestionAsked | QuestionHeld | QuestionAnswered) -> None:
-        """What was asked, and what came of it."""
-        match event:
-            case QuestionAsked(question=question, call_id=name):
-                self.questions[question.id] = None
-                if name:
-                    self.asked[question.id] = replace(question, asked=self.at)
-            case QuestionHeld(question_id=name):
-                self.held.add(name)
-            case QuestionAnswered(question_id=name, call_id=call, answer=answer):
-                self.questions[name] = answer
-                self._settle(call, Text(spoken(answer)))
+    def _note(self, event: SkillUsed | Delegated) -> None:
+        """What a call is besides."""
+        if isinstance(event, SkillUsed):
+            self.used[event.call_id] = event
+        else:
+            self.children[event.call_id] = event.child
 
     def _learn(self, counted: int) -> None:
         model, estimated = self.sent
