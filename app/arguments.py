@@ -5,6 +5,7 @@ from typing import NoReturn
 
 from app import __version__
 from core.domain.modes import DEFAULT_MODE, MODE_WORDS, MODES, Mode
+from core.domain.schedule import MISSED
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 WIRES = ("chat", "responses", "anthropic", "ollama")
@@ -34,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
     _answering(commands)
     _looking(commands)
     _history(commands)
+    _schedule(commands)
     _care(commands)
     return top
 
@@ -221,6 +223,25 @@ def _replay(commands: "argparse._SubParsersAction[_Parser]") -> None:
     pace.add_argument("--speed", type=_speed, default=0.0, metavar="X", help="X times as fast as it was (else at once)")
     pace.add_argument("--step", action="store_true", help="wait for Enter before each step")
     _json(replay, "print the entries that are made, one JSON object a line")
+
+
+def _schedule(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    schedule = _add(commands, "schedule", "Begin sessions at a time: once, or every so often.")
+    actions = schedule.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser, required=True)
+    add = _add(actions, "add", "Add one. It begins while the window is open, or `schedule watch` runs.")
+    add.add_argument("task", metavar="TASK")
+    add.add_argument("-C", dest="folder", metavar="DIR", default=".", help="the folder to work in (else this one)")
+    add.add_argument("--at", metavar="TIME", default="", help="first at 18:30, or 2030-01-31 18:30")
+    add.add_argument("--every", metavar="N", default="", help="again every 15m, 2h, 1d or 1w (else once)")
+    add.add_argument("--missed", choices=MISSED, default="run", help="a time that was missed (else run, once)")
+    add.add_argument("--model", metavar="P/M", default="", help="this model (else the one that is set then)")
+    add.add_argument("--script", metavar="FILE", help="play this script instead of a model")
+    add.add_argument("--mode", choices=MODES, default=DEFAULT_MODE, help=f"what you are asked (else {DEFAULT_MODE})")
+    _json(add)
+    _json(_add(actions, "list", "List them."))
+    remove = _add(actions, "remove", "Remove one; the sessions it began stay.")
+    remove.add_argument("schedule", metavar="ID", help="as `schedule list` shows it")
+    _json(_add(actions, "watch", "Begin what is due, without a window, until Ctrl+C."))
 
 
 def _care(commands: "argparse._SubParsersAction[_Parser]") -> None:

@@ -16,6 +16,7 @@ from ui.markdown import prepare
 
 if TYPE_CHECKING:
     from core.engine.engine import Engine
+    from core.engine.schedules import Met
     from core.store.opening import Opened
 
 T = TypeVar("T")
@@ -124,7 +125,10 @@ class EngineThread:
             self._ready.set_result(services.opened)
             await services.engine.warm_up()
             await self._back_up(services.engine)
-            await asyncio.wrap_future(self._leaving)
+            async with asyncio.TaskGroup() as tasks:
+                watch = tasks.create_task(services.engine.schedules.watch(self._met, self._report), name="schedules")
+                await asyncio.wrap_future(self._leaving)
+                watch.cancel()
         finally:
             await owner.close()
             await services.close()
@@ -137,6 +141,12 @@ class EngineThread:
                 await engine.shelf.empty_old()
         except Problem as problem:
             self._report(problem)
+
+    def _met(self, met: "Met") -> None:
+        """A session that was begun shows itself; one that was not is told."""
+        if met.schedule.trouble:
+            do = "See the schedules in the settings."
+            self._report(Problem(f"The schedule {met.schedule.id} began nothing.", met.schedule.trouble, do))
 
     def _hear(self, told: Told) -> None:
         self._feed.put(told, urgent=isinstance(told.entry.event, QuestionAsked | ConsentAsked))

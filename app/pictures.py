@@ -2,10 +2,10 @@
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from PySide6.QtCore import QDeadlineTimer, QEventLoop
 from PySide6.QtWidgets import QLineEdit, QListWidget, QWidget
@@ -21,6 +21,7 @@ from core.settings.schema import Settings
 from core.store.database import Database
 from core.store.journal import Journal
 from core.store.reader import Reader
+from core.store.usage import used
 from ui.ask.card import ConsentCard
 from ui.ask.dialog import ConsentDialog
 from ui.crash_dialog import CrashDialog
@@ -37,9 +38,14 @@ from ui.shell import Shell
 from ui.start.begin import Offer
 from ui.theme import Look, dress, load_fonts, load_theme
 from ui.timeline.page import STEPS
+from ui.usage.panel import UsagePanel
 from ui.window import MainWindow
 from ui.window_state import WindowState
 
+if TYPE_CHECKING:
+    from core.engine.engine import Engine
+
+T = TypeVar("T")
 Screens = Iterator[tuple[str, QWidget]]
 
 ARMED_MS: Final = 3_000
@@ -70,6 +76,13 @@ Traceback (most recent call last):
 KeyError: 'lane'"""
 
 
+class _Silent:
+    """There is no engine behind a picture: what a page would ask for, it is shown."""
+
+    async def ask(self, work: "Callable[[Engine], Awaitable[T]]") -> T:
+        raise NotImplementedError
+
+
 class _Stage:
     """The window with every session in it, and the way to one by its title."""
 
@@ -84,6 +97,7 @@ class _Stage:
         self.reader_path = places.database(home)
         self.reader = Reader(self.reader_path)
         self.window.pane.sent.wanted.connect(self._read_sent)
+        self.window.meet(_Silent(), lambda work, _: work.close())
 
     def fill(self) -> None:
         self.window.read_from(self.reader)
@@ -120,7 +134,7 @@ def screens(home: Path, theme: str, size: tuple[int, int]) -> Screens:
     """From the first start on; every part of the window is seen once."""
     with tempfile.TemporaryDirectory() as place:
         stage = _Stage(home, theme, size, Path(place))
-        for part in (_start, _asking, _run, _steps, _tabs, _sessions, _dialogs, _troubles):
+        for part in (_start, _asking, _run, _steps, _tabs, _pages, _sessions, _dialogs, _troubles):
             yield from part(stage)
         stage.close()
 
@@ -201,6 +215,17 @@ def _tabs(stage: _Stage) -> Screens:
     view.page.show_tab(CHANGES)
     yield "changes-waiting", stage.shell
     view.page.show_tab(STEPS)
+
+
+def _pages(stage: _Stage) -> Screens:
+    """The pages that open in the place of a session."""
+    window = stage.window
+    window.selection.choose_page("usage")
+    page = window.pages.page("usage")
+    assert isinstance(page, UsagePanel)
+    page.show_used(used(stage.reader_path))
+    yield "usage", stage.shell
+    window.selection.leave_page()
 
 
 def _sessions(stage: _Stage) -> Screens:

@@ -92,7 +92,7 @@ class Program(QObject):
         self.window.leaving.connect(leaving.set)
         if sys.platform != "win32":
             for number in (signal.SIGTERM, signal.SIGINT):
-                loop.add_signal_handler(number, self._shell.close)
+                loop.add_signal_handler(number, self._shell.leave)
         self._heartbeat.start()
         # What this thread imports is imported by now: it must never wait for what the other one imports.
         engine = self.engine
@@ -219,11 +219,11 @@ class Program(QObject):
     def _leave_for(self, backup: str) -> None:
         """End, so that nobody has the data open; whoever ran this puts the backup in its place."""
         self.backup, self.again = backup, "usual"
-        self._shell.close()
+        self._shell.leave()
 
     def _leave_to_restart(self, safe: bool) -> None:
         self.again = "safe" if safe else "usual"
-        self._shell.close()
+        self._shell.leave()
 
     def _report(self, error: BaseException) -> None:
         """From any thread: the world's faults are told, bugs of ours are written down as well."""

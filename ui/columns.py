@@ -10,6 +10,7 @@ from ui.theme import Look
 from ui.window_state import WindowState
 
 STEP_PANE: Final = 384
+FOLD_BELOW: Final = 1100
 
 
 class Columns(QSplitter):
@@ -18,6 +19,8 @@ class Columns(QSplitter):
     def __init__(self, look: Look, state: WindowState, sidebar: QWidget, middle: QWidget, pane: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal)
         self._look, self._state, self._sidebar, self._pane = look, state, sidebar, pane
+        self._sidebar_wanted, self._folded = True, False
+        self._pane_wanted, self._pane_fits = state.text("pane", "yes") == "yes", False
         self.setObjectName("window.columns")
         self.setHandleWidth(1)
         self.setChildrenCollapsible(False)
@@ -37,3 +40,28 @@ class Columns(QSplitter):
         for name, part in (("sidebar_width", self._sidebar), ("pane_width", self._pane)):
             if part.isVisible():
                 self._state.keep_text(name, str(part.width()))
+
+    def turn_sidebar(self) -> None:
+        """The person shows or hides it, whatever a page wants."""
+        self._sidebar_wanted, self._folded = self._sidebar.isHidden(), False
+        self._sidebar.setVisible(self._sidebar_wanted)
+
+    def fold(self, folded: bool) -> None:
+        """A page wants the room of the sidebar, or no longer."""
+        if folded != self._folded:
+            self._folded = folded
+            self._sidebar.setVisible(self._sidebar_wanted and not folded)
+
+    def turn_pane(self) -> None:
+        self.want_pane(not self._pane_wanted)
+
+    def want_pane(self, wanted: bool) -> None:
+        """The person shows or hides the step."""
+        self._pane_wanted = wanted
+        self._state.keep_text("pane", "yes" if wanted else "no")
+        self.fit_pane(self._pane_fits)
+
+    def fit_pane(self, fits: bool) -> None:
+        """The step stands beside what is in the middle only where that has steps, and there is room."""
+        self._pane_fits = fits
+        self._pane.setVisible(self._pane_wanted and fits and self.width() >= FOLD_BELOW)

@@ -2,6 +2,8 @@
 
 from typing import Final, NamedTuple
 
+from ui.panels import PANELS
+
 
 class Command(NamedTuple):
     """`when` names the state of the window in which the command can be given; empty means always.
@@ -34,6 +36,7 @@ COMMANDS: Final = (
     Command("sessions.search", "Search sessions", "Ctrl+Shift+F", "search", "", GO),
     Command("question.next", "Go to the next question", "Ctrl+J", "circle-question-mark", "waiting", GO),
     *(Command(f"session.{n}", f"Session {n} of the list", f"Ctrl+{n}", "", "hidden", GO) for n in range(1, 10)),
+    *(Command(f"page.{panel.id}", panel.title, panel.keys, panel.icon, "", GO) for panel in PANELS),
     Command("session.rename", "Rename the session", "F2", "pencil", "session", SESSION),
     Command("session.pin", "Pin or unpin the session", "Ctrl+Shift+D", "pin", "session", SESSION),
     Command("session.archive", "Archive the session, or take it out", "Ctrl+Shift+E", "archive", "session", SESSION),

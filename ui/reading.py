@@ -3,12 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-from core.domain.question import Question
 from core.domain.steps import Step
 from core.store.marks import Mark
 from core.store.queue import QueuedLine
 from core.store.reader import Reader
-from ui.ask.wanted import Wanted
 
 
 class Reading:
@@ -16,14 +14,6 @@ class Reading:
 
     def __init__(self) -> None:
         self.reader: Reader | None = None
-
-    def waiting(self) -> list[tuple[str, Question | Wanted]]:
-        """Open questions and requests for consent with their sessions, the oldest first."""
-        if self.reader is None:
-            return []
-        found: list[tuple[str, Question | Wanted]] = list(self.reader.questions())
-        found += [(one.session, Wanted(one.request, one.arguments, one.asked)) for one in self.reader.consents()]
-        return sorted(found, key=lambda pair: pair[1].asked)
 
     def steps(self, session: str, first: int, count: int) -> list[Step]:
         return self.reader.steps(session, first, count) if self.reader else []

@@ -1,5 +1,6 @@
 """The window before anything is in it: its place, its ground, its end. Light, for the first paint."""
 
+from collections.abc import Callable
 from typing import Final
 
 from PySide6.QtCore import Signal
@@ -15,7 +16,7 @@ SIDEBAR: Final = 264
 
 
 class Shell(QMainWindow):
-    """Shown first and filled afterwards. It never closes by itself: it hides, and says so."""
+    """Shown first and filled afterwards. It never closes by itself: it hides, and says so, if it `may_close`."""
 
     closing = Signal()
 
@@ -23,6 +24,7 @@ class Shell(QMainWindow):
         super().__init__()
         self._state = state
         self.painted = False
+        self.may_close: Callable[[], bool] = lambda: True
         # Palettes, not a painter: its first stroke loads enumerations that take longer than all of this.
         self._sidebar, self._edge = _ground(self, theme.panel), _ground(self, theme.line)
         self.setPalette(_filled(theme.background))
@@ -44,6 +46,11 @@ class Shell(QMainWindow):
     def keep_place(self) -> None:
         self._state.keep_blob("geometry", self.saveGeometry())
 
+    def leave(self) -> None:
+        """Hidden at once; the program ends when the journal is safe."""
+        self.closing.emit()
+        self.hide()
+
     # Qt
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -57,10 +64,9 @@ class Shell(QMainWindow):
         self._edge.setGeometry(left, 0, 1, self.height())
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Hidden at once; the program ends when the journal is safe."""
         event.ignore()
-        self.closing.emit()
-        self.hide()
+        if self.may_close():
+            self.leave()
 
 
 def _ground(inside: QWidget, colour: QColor) -> QWidget:

@@ -1,5 +1,7 @@
 """The line at the foot of the window: where data is kept, what waits, light or dark."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QWidget
 
@@ -10,13 +12,15 @@ from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
 
 HEIGHT = 26
-GLYPH = 14
+GLYPH = 16
+SIDE = 26
 
 
 class StatusLine(QFrame):
     inbox_wanted = Signal(object)
     theme_wanted = Signal()
     commands_wanted = Signal()
+    help_wanted = Signal()
 
     def __init__(self, look: Look, *, data_folder: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -28,11 +32,9 @@ class StatusLine(QFrame):
         self._waiting.clicked.connect(lambda: self.inbox_wanted.emit(self._waiting))
         self._commands = Button(look, self.tr("Commands"), name="status.commands", tone="quiet", hint=self.tr("Ctrl K"))
         self._commands.clicked.connect(lambda: self.commands_wanted.emit())
-        self._theme = QToolButton()
-        self._theme.setObjectName("status.theme")
-        self._theme.setAccessibleName(self.tr("Light or dark"))
-        self._theme.setToolTip(self.tr("Light or dark (Ctrl+Shift+L)"))
-        self._theme.clicked.connect(lambda: self.theme_wanted.emit())
+        self._help = self._glyph("status.help", self.tr("Help"), self.tr("Help (F1)"), self.help_wanted.emit)
+        turn = self.tr("Light or dark (Ctrl+Shift+L)")
+        self._theme = self._glyph("status.theme", self.tr("Light or dark"), turn, self.theme_wanted.emit)
         row = QHBoxLayout(self)
         row.setContentsMargins(16, 0, 10, 0)
         row.setSpacing(8)
@@ -42,6 +44,7 @@ class StatusLine(QFrame):
         row.addWidget(self._walls)
         row.addWidget(self._waiting)
         row.addWidget(self._commands)
+        row.addWidget(self._help)
         row.addWidget(self._theme)
         self.restyle(look)
         self.show_waiting(0)
@@ -74,7 +77,16 @@ class StatusLine(QFrame):
         self._waiting.restyle(look)
         self._commands.restyle(look)
         self.setFixedHeight(look.size(HEIGHT) + 6)
-        side, glyph = look.size(24), look.size(GLYPH)
-        self._theme.setFixedSize(side, side)
-        self._theme.setIconSize(QSize(glyph, glyph))
-        self._theme.setIcon(icon("sun-moon", look.theme.second, glyph))
+        side, glyph = look.size(SIDE), look.size(GLYPH)
+        for button, name in ((self._help, "circle-question-mark"), (self._theme, "sun-moon")):
+            button.setFixedSize(side, side)
+            button.setIconSize(QSize(glyph, glyph))
+            button.setIcon(icon(name, look.theme.second, glyph))
+
+    def _glyph(self, name: str, title: str, tip: str, act: Callable[[], object]) -> QToolButton:
+        made = QToolButton()
+        made.setObjectName(name)
+        made.setAccessibleName(title)
+        made.setToolTip(tip)
+        made.clicked.connect(lambda: act())
+        return made

@@ -1,17 +1,14 @@
 """What is in the window: puts panels in their places, and lets facts in and wishes out."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Final
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from core.domain.consent import ConsentAsked, ConsentGiven
-from core.domain.events import RunEnded, RunStarted
 from core.domain.problems import Trouble
-from core.domain.question import QuestionAnswered, QuestionAsked
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.engine.drafts import Draft
@@ -20,8 +17,14 @@ from core.store.told import Gone, Told
 from ui.actions import states
 from ui.ask.inbox import Inbox
 from ui.ask.place import Asked
+from ui.bridge import Bridge
+from ui.centre import Centre
+from ui.chosen_step import ChosenStep
 from ui.columns import Columns
 from ui.deeds import Deeds, Parts
+from ui.page import PageParts, Start
+from ui.pages import KNOWN, Pages
+from ui.panels import PANELS
 from ui.reading import Reading
 from ui.selection import Selection
 from ui.session_view import SessionView
@@ -31,15 +34,13 @@ from ui.start.panel import StartPanel
 from ui.status_line import StatusLine
 from ui.theme import Look
 from ui.timeline.step_pane import StepPane
+from ui.unsaved import Unsaved
 from ui.unsent import Unsent
+from ui.waiting import ASKING, Waiting
 from ui.widgets.notice import Notice
 from ui.widgets.toast import Toast
 from ui.widgets.words import hairline
 from ui.window_state import WindowState
-
-FOLD_BELOW: Final = 1100
-ASKING: Final = (QuestionAsked, QuestionAnswered, ConsentAsked, ConsentGiven, RunEnded, RunStarted)
-LOOK_BACK: Final = 40  # rows among which the latest step is found: the rest would be words and lines
 
 
 class MainWindow(QWidget):
@@ -64,25 +65,30 @@ class MainWindow(QWidget):
         self.selection, self.state = selection, state
         self._reading = Reading()
         self._rows: dict[str, SessionRow] = {}
-        self._questions: list[tuple[str, Asked]] = []
-        self._chosen = False
+        self._waiting = Waiting(self._reading)
+        self._shown = ""
+        self._bridge: Bridge | None = None
+        self._start: Start | None = None
         self._recount = False
         self.view = SessionView(look, self._reading)
         self._unsent = Unsent(self.view.composer, state, data_folder, self.tell)
         self.pane = StepPane(look, self._reading)
+        self._step = ChosenStep(self.view.page, self.pane)
         home = str(data_folder)
-        self.sessions = SessionsPanel(look)
+        self.sessions = SessionsPanel(look, pages=[(one.id, one.title, one.icon) for one in PANELS if one.listed])
         self.start = StartPanel(look, data_folder=home)
         self.status = StatusLine(look, data_folder=home)
         self.notice = Notice(look)
         self.inbox = Inbox(look, self.waiting, self)
         self.toast = Toast(look)
+        self.pages = Pages(self._page_parts)
         self.setObjectName("window.content")
         self._lay_out()
         parts = Parts(shell, self.sessions, selection, lambda name: self.row(name))
         self.deeds = Deeds(look, self, state, parts, self._acts())
         self.actions_by_id = self.deeds.actions.by_id
         self._connect()
+        self._unsaved = Unsaved(look, shell, self.pages, selection)
         shell.fill(self)
         shell.closing.connect(self._leave)
         self._columns.share_out()
@@ -90,6 +96,10 @@ class MainWindow(QWidget):
     @property
     def look(self) -> Look:
         return self._look
+
+    def meet(self, bridge: Bridge, start: Start) -> None:
+        """From now on there is an engine to ask."""
+        self._bridge, self._start = bridge, start
 
     # Facts in
 
@@ -110,6 +120,8 @@ class MainWindow(QWidget):
             self.go_to(name)
         else:
             self._show_selected()
+        if (page := self._state.text("page")) in KNOWN:
+            self.selection.choose_page(page)
 
     def hear(self, facts: Sequence[object]) -> None:
         """A batch from the engine."""
@@ -134,6 +146,7 @@ class MainWindow(QWidget):
                     raise TypeError(fact)
         if touched:
             self._hear_sessions(touched, steps)
+        self.pages.hear(facts)
         if shown in drafts:
             self._show_draft()
             self.pane.show_live()
@@ -145,7 +158,7 @@ class MainWindow(QWidget):
         self._look = look
         for part in (
             self.sessions, self.start, self.status, self.notice, self.inbox, self.view, self.pane, self.toast,
-            self.deeds,
+            self.deeds, self.pages, self._unsaved,
         ):  # fmt: skip
             part.restyle(look)
 
@@ -178,6 +191,7 @@ class MainWindow(QWidget):
         self._shell.keep_place()
         self._columns.keep()
         state.keep_text("session", self.selection.session)
+        state.keep_text("page", self.selection.page)
         self.view.composer.keep_draft()
         state.flush()
 
@@ -186,7 +200,6 @@ class MainWindow(QWidget):
         self._unsent.give_back(session, words, self.selection.session)
 
     def _hear_sessions(self, touched: dict[str, SessionRow], steps: list[Step]) -> None:
-        asked_before = {asked.id for _, asked in self._questions}
         known = all(name in self._rows for name in touched)
         changed, self._recount = self._recount or not known, False
         self._rows |= touched
@@ -200,9 +213,9 @@ class MainWindow(QWidget):
         self.view.show_session(shown)
         self.view.apply(steps)
         self._show_questions()
-        if any(name == shown.id and asked.id not in asked_before for name, asked in self._questions):
+        if self._waiting.take_fresh(shown.id) and not self.selection.page:
             self.view.focus_question()
-        self._update_pane(steps)
+        self._step.update(steps)
         self._enable_commands()
 
     def _show_draft(self) -> None:
@@ -215,79 +228,66 @@ class MainWindow(QWidget):
     def _look_for_questions(self) -> None:
         if self._reading.reader is None:
             return
-        self._questions = self._reading.waiting()
-        count = len(self._questions)
+        count = self._waiting.look()
         self.status.show_waiting(count)
         self._shell.setWindowTitle(f"({count}) Journeyman" if count else "Journeyman")
+        self._count_pages()
         self.waiting_changed.emit()
         self._enable_commands()
 
     # What is shown
 
     def _show_selected(self, _name: str = "") -> None:
+        page = self.selection.page
+        self.sessions.foot.mark(page)
+        self._columns.fold(False)
+        if page:
+            self._show_page(page)
+        else:
+            self._show_session()
+        self._enable_commands()
+
+    def _show_page(self, name: str) -> None:
+        """In the place of the session, which stays as it is behind it."""
+        self.sessions.mark("")
+        self._columns.fit_pane(False)
+        self._centre.show_part(self.pages)
+        self.pages.open(name, self.selection.about)
+
+    def _show_session(self) -> None:
         row = self._rows.get(self.selection.session)
         if row is None and self._reading.reader and self.selection.session:
             row = self._reading.reader.session(self.selection.session)
+        self.sessions.mark(row.id if row else "")
         if row is None:
-            self.sessions.mark("")
-            self._centre.setCurrentWidget(self.start)
-            self._set_pane_visible(False)
-            self._enable_commands()
+            self._shown = ""
+            self._centre.show_part(self.start)
+            self._columns.fit_pane(False)
             return
-        view = self.view
-        self._unsent.show(row.id)
-        view.show_session(row)
+        other, self._shown = row.id != self._shown, row.id
+        if other:
+            self._unsent.show(row.id)
+        self.view.show_session(row)
         self._show_questions()
         self._show_draft()
-        self.sessions.mark(row.id)
-        self._centre.setCurrentWidget(view)
-        self._show_latest()
-        self._set_pane_visible(self._pane_wanted)
-        self._enable_commands()
+        self._centre.show_part(self.view)
+        if other:
+            self._step.show_latest(row.id)
+        self._fit_pane()
 
     def _show_questions(self) -> None:
-        mine = [asked for name, asked in self._questions if name == self.selection.session]
-        self.view.show_questions(mine)
-
-    def _show_step(self, step: Step) -> None:
-        self._chosen = True
-        self.pane.show_step(self.selection.session, step)
-
-    def _show_latest(self) -> None:
-        """Until the person chooses a row, the pane shows what was done last."""
-        self._chosen = False
-        model = self.view.page.model
-        for row in range(model.count - 1, max(-1, model.count - LOOK_BACK), -1):
-            step = model.step_of_row(row)
-            if step and step.number:
-                self.pane.show_step(self.selection.session, step)
-                return
-        self.pane.clear()
-
-    def _update_pane(self, steps: list[Step]) -> None:
-        if not self.pane.isVisible():
-            return
-        if not self._chosen and any(step.number for step in steps):
-            self._show_latest()
-            return
-        for step in {step.row: step for step in steps}.values():
-            self.pane.update_step(step)
+        self.view.show_questions(self._waiting.of(self.selection.session))
 
     # Commands
 
     def next_question(self) -> None:
         """The next session that waits, after the one that is shown."""
-        names = list(dict.fromkeys(name for name, _ in self._questions))
-        if not names:
-            return
-        shown = self.selection.session
-        place = names.index(shown) + 1 if shown in names else 0
-        self.go_to(names[place % len(names)])
-        self.view.focus_question(sent=True)
+        if name := self._waiting.after("" if self.selection.page else self.selection.session):
+            self.go_to_question(name)
 
     def waiting(self) -> list[tuple[SessionRow, Asked]]:
         """All that waits for the person, the oldest first."""
-        return [(self._rows.get(name, SessionRow(name)), asked) for name, asked in self._questions]
+        return [(self.row(name), asked) for name, asked in self._waiting.asked]
 
     def go_to_question(self, session: str) -> None:
         """What waits in a session, with the eye led to it."""
@@ -309,8 +309,9 @@ class MainWindow(QWidget):
             "composer.focus": self.view.focus_composer,
             "question.next": self.next_question,
             "toast.undo": self.toast.undo,
-            "window.sidebar": lambda: self.sessions.setVisible(not self.sessions.isVisible()),
-            "window.step": lambda: self._want_pane(not self._pane_wanted),
+            "window.sidebar": self._columns.turn_sidebar,
+            **{f"page.{panel.id}": partial(self.selection.choose_page, panel.id) for panel in PANELS},
+            "window.step": self._columns.turn_pane,
             "window.theme": self.theme_wanted.emit,
             "window.larger": lambda: self.scale_wanted.emit(1),
             "window.smaller": lambda: self.scale_wanted.emit(-1),
@@ -319,29 +320,14 @@ class MainWindow(QWidget):
         }
 
     def _enable_commands(self) -> None:
-        row = self._rows.get(self.selection.session)
-        self.deeds.actions.enable(states(row, waiting=bool(self._questions), undo=self.toast.isVisible()))
+        row = None if self.selection.page else self._rows.get(self.selection.session)
+        self.deeds.actions.enable(states(row, waiting=bool(self._waiting.asked), undo=self.toast.isVisible()))
 
     # Places
 
     def _lay_out(self) -> None:
-        self._pane_wanted = self._state.text("pane", "yes") == "yes"
-        self._centre = QStackedWidget()
-        self._centre.setMinimumWidth(420)
-        self._centre.addWidget(QWidget())  # until it is known what there is to show
-        self._centre.addWidget(self.start)
-        self._centre.addWidget(self.view)
-        middle = QWidget()
-        column = QVBoxLayout(middle)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        around_notice = QVBoxLayout()
-        around_notice.setContentsMargins(12, 0, 12, 0)
-        around_notice.addWidget(self.notice)
-        column.addLayout(around_notice)
-        column.addWidget(self._centre, 1)
-        column.addWidget(self.toast)
-        self._columns = Columns(self._look, self._state, self.sessions, middle, self.pane)
+        self._centre = Centre(self.notice, self.toast, self.start, self.view, self.pages)
+        self._columns = Columns(self._look, self._state, self.sessions, self._centre, self.pane)
         around = QVBoxLayout(self)
         around.setContentsMargins(0, 0, 0, 0)
         around.setSpacing(0)
@@ -350,16 +336,20 @@ class MainWindow(QWidget):
         around.addWidget(self.status)
 
     def _connect(self) -> None:
-        self.view.page.step_chosen.connect(self._show_step)
         self.view.page.stop.connect(self.stop_wanted)
-        self.view.page.tab_chosen.connect(lambda _: self._set_pane_visible(self._pane_wanted))
+        self.view.page.tab_chosen.connect(lambda _: self._fit_pane())
         self.view.composer.commanded.connect(self.deeds.actions.trigger)
         self.view.composer.set_commands(self.deeds.actions.slash())
         self.view.composer.attached.refused.connect(lambda what, why: self.tell(Trouble(what, why)))
-        self.pane.folded.connect(lambda: self._want_pane(False))
+        self.pane.folded.connect(lambda: self._columns.want_pane(False))
         self.pane.row_wanted.connect(self.view.show_row)
         self.pane.changes_wanted.connect(self.view.show_changes)
         self.selection.session_changed.connect(self._show_selected)
+        self.selection.page_changed.connect(self._show_selected)
+        self.pages.left.connect(self.selection.leave_page)
+        self.pages.counted.connect(self._count_pages)
+        self.pages.fold_wanted.connect(self._columns.fold)
+        self.sessions.foot.page_wanted.connect(self.selection.choose_page)
         self.sessions.chosen.connect(self.go_to)
         self.sessions.place_chosen.connect(self.go_to_place)
         self.sessions.new_run.connect(self.new_run)
@@ -370,25 +360,32 @@ class MainWindow(QWidget):
         self.status.commands_wanted.connect(self.deeds.open_commands)
         self.sessions.undo_wanted.connect(self.toast.undo)
         self.sessions.foot.settings_wanted.connect(self.settings_wanted)
-        self.sessions.foot.help_wanted.connect(self.deeds.open_help)
+        self.status.help_wanted.connect(self.deeds.open_help)
         self.toast.turned.connect(self._enable_commands)
+
+    def _page_parts(self) -> PageParts:
+        if self._bridge is None or self._start is None:
+            raise LookupError("there is no engine yet")
+        return PageParts(
+            self._look, self._reading, self.selection, self._state, self._bridge, self._start, self.tell,
+            self.toast.say, self.go_to_place,
+        )  # fmt: skip
+
+    def _count_pages(self) -> None:
+        """What waits on each page."""
+        for panel in PANELS:
+            if panel.waits and panel.listed:
+                self.sessions.foot.count(panel.id, panel.waits(self._reading))
 
     def _leave(self) -> None:
         self.keep_state()
         self.leaving.emit()
 
-    def _want_pane(self, wanted: bool) -> None:
-        self._pane_wanted = wanted
-        self._state.keep_text("pane", "yes" if wanted else "no")
-        self._set_pane_visible(wanted)
-
-    def _set_pane_visible(self, visible: bool) -> None:
-        room = self.width() >= FOLD_BELOW
-        here = self._centre.currentWidget() is self.view and not self.view.wide
-        self.pane.setVisible(visible and room and here)
+    def _fit_pane(self) -> None:
+        self._columns.fit_pane(self._centre.shows(self.view) and not self.view.wide)
 
     # Qt
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._set_pane_visible(self._pane_wanted)
+        self._fit_pane()

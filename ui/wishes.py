@@ -44,6 +44,7 @@ class Wishes(QObject):
         super().__init__(window)
         self._window, self._bridge, self._start_demo = window, bridge, start_demo
         self.tasks = Tasks(window.tell, self)
+        window.meet(bridge, self.tasks.start)
         self.settings = SettingsDoor(window, bridge, self.tasks, folder)
         self.beginning = Beginning(window, bridge, self.tasks)
         window.settings_wanted.connect(lambda: self.settings.open())

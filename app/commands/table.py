@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 
-from app.commands import answering, care, history, looking, models, past, ruling, run, trusting
+from app.commands import answering, care, history, looking, models, past, ruling, run, scheduling, trusting
 from app.commands.context import Context
 
 COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
         "fork": history.fork,
         "rewind": history.rewind,
         "verdict": history.verdict,
+        "schedule": scheduling.schedule,
         "rules": ruling.rules,
         "trust": trusting.trust,
         "doctor": care.doctor,

@@ -15,6 +15,7 @@ from core.domain.problems import Trouble
 from core.domain.proposal import ProposalMade, ProposalSettled
 from core.domain.question import Autonomy, QuestionAnswered, QuestionAsked, QuestionHeld, Unanswered
 from core.domain.rewinding import FilesRewound
+from core.domain.schedule import Scheduled
 from core.domain.skill import Offered, SkillUsed
 from core.domain.text import Attachment, Text
 
@@ -436,6 +437,7 @@ class VerdictGiven:
 RunEvent = (
     SessionOpened
     | SessionForked
+    | Scheduled
     | RunStarted
     | ModelChosen
     | CallsWritten

@@ -12,8 +12,11 @@ from core.domain.events import (
     SandboxProven,
 )
 from core.domain.modes import MODE_WORDS
+from core.domain.schedule import Scheduled, notice_of
 
-Notice = LimitMet | LimitRaised | Nudged | ModeSet | ModelChosen | CallsWritten | SandboxProven | QueueChanged
+Notice = (
+    LimitMet | LimitRaised | Nudged | ModeSet | ModelChosen | CallsWritten | SandboxProven | QueueChanged | Scheduled
+)
 
 
 def of_guide(guide: Guide) -> str:
@@ -26,6 +29,8 @@ def of_guide(guide: Guide) -> str:
 def notice(event: Notice) -> str:
     """What Journeyman noted of the run itself."""
     match event:
+        case Scheduled():
+            return notice_of(event)
         case LimitMet(limit=limit, used=used, allowed=allowed):
             return f"{used:g} of {allowed:g} {limit}"
         case LimitRaised(limit=limit, allowed=allowed):

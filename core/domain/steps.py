@@ -54,6 +54,7 @@ from core.domain.pen import line as line
 from core.domain.proposal import ProposalMade
 from core.domain.question import QuestionAnswered, QuestionAsked, QuestionHeld, spoken
 from core.domain.rewinding import FilesRewound
+from core.domain.schedule import Scheduled
 from core.domain.skill import SkillUsed
 
 VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -145,7 +146,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             pass  # as it should be, or seen where it waits, or in the row of its call
         case (
             LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | CallsWritten() | SandboxProven()
-            | QueueChanged()
+            | QueueChanged() | Scheduled()
         ):  # fmt: skip
             changed.add("notice", "done", object=line(notice(entry.event)))
         case RunPaused(why=why):

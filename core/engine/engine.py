@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.domain.consent import OpenConsent, Scope
-from core.domain.events import KINDS, Entry, ModelChosen, RunStarted, SessionOpened
+from core.domain.events import KINDS, Entry, ModelChosen, RunEvent, RunStarted, SessionOpened
 from core.domain.filing import title_of
 from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Problem
@@ -39,6 +39,7 @@ from core.store.opening import Opened
 from core.store.reader import Reader
 from core.store.rule_book import Book, RuleBook
 from core.store.search import Hit
+from core.store.usage import Used, used
 from core.store.weights import Weight, weights
 from core.tools.catalogue import specs
 from core.workspace.branch import branch
@@ -47,6 +48,7 @@ from core.workspace.paths import workspace
 if TYPE_CHECKING:
     from core.engine.history import History
     from core.engine.past import Past
+    from core.engine.schedules import Schedules
     from core.store.tables import Figures
 
 
@@ -95,6 +97,15 @@ class Engine:
 
         return Past(self._journal, self._reader)
 
+    @cached_property
+    def schedules(self) -> "Schedules":
+        """The sessions that begin at a time."""
+        from core.engine.schedules import Schedules
+        from core.store.schedule_book import ScheduleBook
+
+        book = ScheduleBook(self._opened.path, self._opened.database, frozen=self._opened.frozen)
+        return Schedules(book, lambda: self.settings.now, self.start, self._reader.session)
+
     async def warm_up(self) -> None:
         """Make what a person's first wishes would wait for, now that the window is there."""
 
@@ -111,14 +122,14 @@ class Engine:
         """How well commands are confined here; proven when it is first asked."""
         return await look_at_walls(self._opened.path.parent)
 
-    async def start(self, task: str, folder: Path, began: RunStarted) -> str:
-        """Open a session and begin its first run as `began` says; the session's id."""
+    async def start(self, task: str, folder: Path, began: RunStarted, *why: RunEvent) -> str:
+        """Open a session and begin its first run as `began` says, with facts that say why it is there; its id."""
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
         place = workspace(folder)
         refuse_unfit(place, self._opened.path.parent)
         sent = await asyncio.to_thread(expanded, task, self._opened.path.parent, place, self._obeyed(place, began.mode))
-        return await self._runs.open(SessionOpened("", str(place), title_of(task)), sent, began)
+        return await self._runs.open(SessionOpened("", str(place), title_of(task)), sent, began, *why)
 
     async def say(
         self, session: str, text: str, *, now: bool = False, files: Sequence[tuple[str, str, bytes]] = ()
@@ -321,6 +332,10 @@ class Engine:
     async def weights(self) -> list[Weight]:
         """Which sessions are large, and why; counted beside the runs."""
         return await asyncio.to_thread(weights, self._opened.path)
+
+    async def used(self, since: int = 0) -> list[Used]:
+        """What models were asked for and what it cost."""
+        return await asyncio.to_thread(used, self._opened.path, since)
 
     def backup_names(self) -> list[str]:
         """The copies there are, the newest first; none is read."""

@@ -1,15 +1,14 @@
 """Start, stop, answer and resume runs. Owns their tasks; what they did is in the journal."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 from weakref import WeakValueDictionary
 
-from core.domain.events import PersonSpoke, RunEnded, RunEvent, RunInterrupted, RunPaused, RunStarted, SessionOpened
+from core.domain.events import PersonSpoke, RunEnded, RunEvent, RunInterrupted, RunStarted, SessionOpened
 from core.domain.ids import session_id
 from core.domain.problems import Problem, Trouble
 from core.domain.sessions import SessionRow
@@ -21,9 +20,9 @@ from core.engine.conversation import Conversation, start_of
 from core.engine.delegate import WITH_PARENT, Children
 from core.engine.doubt import GOES_ON, Doubt, Settle, settled
 from core.engine.drafts import Drafts
+from core.engine.going import LastWord, Live, surely, to_its_end
 from core.engine.grants import read_grants
 from core.engine.judging import judged
-from core.engine.loop import work
 from core.engine.room import compact_at_rest
 from core.engine.trust import trusted_now
 from core.engine.work import Work, each_once
@@ -37,14 +36,6 @@ from core.tools.place import Place
 
 STOPPED = "stopped by you"
 LOOK_S = 0.02
-LastWord = RunEnded | RunPaused | RunInterrupted
-
-
-@dataclass(slots=True)
-class _Live:
-    task: asyncio.Task[None]
-    work: Work
-    stopping: str = ""
 
 
 class Runs:
@@ -81,7 +72,7 @@ class Runs:
         self._book = book
         self._tiers = tiers
         self._compact_at = compact_at
-        self._live: dict[str, _Live] = {}
+        self._live: dict[str, Live] = {}
         self.claimed: set[str] = set()
         self.answers = Answers(journal, reader, self.claimed)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -101,17 +92,17 @@ class Runs:
                 calls = tuple((await self.talk(row.id)).doubted())
                 await self._journal.append(row.id, RunInterrupted("Journeyman ended while the run was going.", calls))
 
-    async def open(self, opened: SessionOpened, task: str, began: RunStarted) -> str:
-        """Open a session together with its first run: a crash leaves both or none. The session's id."""
-        await self._open(name := session_id(), opened, task, began)
+    async def open(self, opened: SessionOpened, task: str, began: RunStarted, *why: RunEvent) -> str:
+        """Open a session together with its first run, and with why it is there: a crash leaves all or none. Its id."""
+        await self._open(name := session_id(), opened, task, began, *why)
         return name
 
-    async def _open(self, name: str, opened: SessionOpened, task: str, began: RunStarted) -> None:
+    async def _open(self, name: str, opened: SessionOpened, task: str, began: RunStarted, *why: RunEvent) -> None:
         model = self.check(began)
         began = await self._brief(began, Path(opened.workspace))
         async with self.turn(name):
             self._refuse_closing()
-            facts = (replace(opened, session_id=name), PersonSpoke(Text(task)), began)
+            facts = (replace(opened, session_id=name), *why, PersonSpoke(Text(task)), began)
             await self._go(name, opened.workspace, *facts, model=model)
 
     async def begin(self, session: str, facts: tuple[RunEvent, ...]) -> None:
@@ -289,7 +280,7 @@ class Runs:
         except BaseException:
             await place.close()
             raise
-        self._live[session] = _Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
+        self._live[session] = Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
 
     async def _work_of(self, session: str, place: Place, model: Model | None) -> Work:
         talk = await talk_of(self._journal, session)
@@ -315,11 +306,11 @@ class Runs:
         try:
             while True:
                 last = await self._last_word(live, begun)
-                await _surely(run.place.close())  # what it left running ends before it does
+                await surely(run.place.close())  # what it left running ends before it does
                 if last is None:
                     return
-                await _surely(self._journal.append(run.session, last))
-                await _surely(run.ended(last))
+                await surely(self._journal.append(run.session, last))
+                await surely(run.ended(last))
                 heard_all = not run.talk.waiting or getattr(last, "status", "") != "completed"
                 if heard_all or live.stopping or self._closing:
                     return
@@ -329,23 +320,18 @@ class Runs:
             self._report(problem)
         finally:
             self._live.pop(run.session, None)
-            await _surely(run.place.close())
+            await surely(run.place.close())
 
-    async def _last_word(self, live: "_Live", begun: tuple[RunEvent, ...]) -> LastWord | None:
+    async def _last_word(self, live: Live, begun: tuple[RunEvent, ...]) -> LastWord | None:
         """Work a run to its end; None where it waits for a person and needs no last word."""
-        run = live.work
         try:
-            run.place.commands.connect(_spawned, run.command_ended)
-            if begun:
-                await run.record(*begun)
-            await self._models.learn(run.model_name)
-            return await work(run)
+            return await to_its_end(live.work, begun, self._models.learn)
         except asyncio.CancelledError:
             if live.stopping:
                 return RunEnded("stopped", live.stopping)
-            if self._row(run.session).status == "waiting":
+            if self._row(live.work.session).status == "waiting":
                 return None
-            return RunInterrupted("Journeyman was closed.", tuple(run.talk.doubted()))
+            return RunInterrupted("Journeyman was closed.", tuple(live.work.talk.doubted()))
         except Problem as problem:
             return RunEnded("failed", problem.trouble.what, problem.trouble)
         except Exception as error:  # a bug: the run ends, the program and the other runs go on
@@ -376,16 +362,3 @@ class Runs:
     def _hear(self, told: Told) -> None:
         if live := self._live.get(told.entry.session):
             live.work.talk.hear(told.entry)
-
-
-def _spawned(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-    return asyncio.create_task(work, name="command in the background")
-
-
-async def _surely(work: Coroutine[Any, Any, object]) -> None:
-    """To its end, before the run is gone: a stop that comes now waits for it."""
-    task = asyncio.create_task(work, name="end of a run")
-    while not task.done():
-        with suppress(asyncio.CancelledError):
-            await asyncio.wait({task})
-    task.result()

@@ -118,6 +118,25 @@ class RuleTable(SQLModel, table=True):
     revoked: int
 
 
+class ScheduleTable(SQLModel, table=True):
+    """A session to be begun at a time; `due` is 0 when there is none any more."""
+
+    __tablename__ = "schedule"
+    id: str = Field(sa_type=Text, primary_key=True)
+    task: str = Field(sa_type=Text)
+    folder: str = Field(sa_type=Text)
+    model: str = Field(sa_type=Text)
+    first: int
+    due: int
+    every: str = Field(sa_type=Text)
+    missed: str = Field(sa_type=Text)
+    mode: str = Field(sa_type=Text)
+    script: str = Field(sa_type=Text)
+    session: str = Field(sa_type=Text)
+    skipped: int
+    trouble: str = Field(sa_type=Text)
+
+
 class SkillTable(SQLModel, table=True):
     """A skill that is known; `trusted` is the digest a person approved, the rest are times, 0 for not."""
 

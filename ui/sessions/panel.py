@@ -50,6 +50,7 @@ class SessionsPanel(QFrame):
         self,
         look: Look,
         *,
+        pages: Sequence[tuple[str, str, str]] = (),
         home: str = "",
         clock: Callable[[], int] = wall_clock,
         parent: QWidget | None = None,
@@ -64,6 +65,7 @@ class SessionsPanel(QFrame):
         self._model = SessionsModel(home=home, clock=clock, parent=self)
         self._delegate = SessionsDelegate(look, home=home, clock=clock, parent=self)
         self._view = SessionsView(self._model, self._delegate, self)
+        self.foot = SessionsFoot(look, pages)
         self._build()
         self._connect()
         self._empty.hide()  # nobody knows yet whether there is nothing to list
@@ -146,7 +148,6 @@ class SessionsPanel(QFrame):
 
     def _build(self) -> None:
         look = self._look
-        self.foot = SessionsFoot(look)
         self._new = Button(
             look, self.tr("New run"), name="sessions.new", tone="primary", icon="plus", hint=self.tr("Ctrl N")
         )

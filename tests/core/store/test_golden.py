@@ -17,6 +17,7 @@ from core.store.opening import FILE, open_data
 from core.store.proposals import Proposals
 from core.store.reader import Reader
 from core.store.rule_book import RuleBook
+from core.store.schedule_book import ScheduleBook
 from core.store.skills import SkillStore
 from tests.core.store.made import GOLDEN, examples
 
@@ -56,7 +57,8 @@ def test_a_file_of_an_older_form_opens_and_shows_the_same(form: Path, tmp_path: 
     assert opened.database is not None and opened.notes == ()
     reader = Reader(opened.path)
     try:
-        shown = show(reader) | {"rules": _rules(opened.path)} | _learned(opened.path, reader)
+        kept = {"rules": _rules(opened.path), "schedules": _schedules(opened.path)}
+        shown = show(reader) | kept | _learned(opened.path, reader)
     finally:
         reader.close()
         opened.database.close()
@@ -81,6 +83,10 @@ def _rules(path: Path) -> Any:
     rules = RuleBook(path, None).read().rules
     assert rules is not None
     return json.loads(json.dumps([dataclasses.asdict(rule) for rule in rules]))
+
+
+def _schedules(path: Path) -> Any:
+    return json.loads(json.dumps([dataclasses.asdict(each) for each in ScheduleBook(path, None).read()]))
 
 
 def _learned(path: Path, reader: Reader) -> dict[str, Any]:

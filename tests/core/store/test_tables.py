@@ -15,7 +15,19 @@ from core.store.migrate import migrate
 from core.store.opening import FILE, open_data
 from tests.core.store.made import GOLDEN, fill
 
-NAMES = ["blob", "entry", "proposal", "question", "rule", "session", "skill", "skill_use", "skill_version", "step"]
+NAMES = [
+    "blob",
+    "entry",
+    "proposal",
+    "question",
+    "rule",
+    "schedule",
+    "session",
+    "skill",
+    "skill_use",
+    "skill_version",
+    "step",
+]
 
 
 def form(db: sqlite3.Connection, table: str) -> dict[str, Any]:
