@@ -26,7 +26,8 @@ class PageParts(NamedTuple):
     """What of the window a page may use.
 
     `start` runs a coroutine of the page and tells its problems; inside it `bridge.ask` calls the engine. `go_to` shows
-    a session at a line of its journal, `tell` says a trouble above the page, `say` what was done, with its undo.
+    a session at a line of its journal, `begin` the start of a run with these words, `tell` says a trouble above the
+    page, `say` what was done, with its undo.
     """
 
     look: Look
@@ -38,6 +39,7 @@ class PageParts(NamedTuple):
     tell: Callable[[Trouble], None]
     say: Say
     go_to: Callable[[str, int], None]
+    begin: Callable[[str], None]
 
 
 class Page(QWidget):

@@ -32,4 +32,16 @@ def _usage(parts: PageParts) -> Page:
     return UsagePanel(look=parts.look, bridge=parts.bridge, start=parts.start, tell=parts.tell, say=parts.say)
 
 
-PANELS: Final = (Panel("usage", "Usage", "chart-column", _usage),)
+def _skills(parts: PageParts) -> Page:
+    from ui.skills.panel import SkillsPanel
+
+    return SkillsPanel(
+        look=parts.look, bridge=parts.bridge, start=parts.start, tell=parts.tell, say=parts.say,
+        selection=parts.selection, reading=parts.reading, state=parts.state, go_to=parts.go_to, begin=parts.begin,
+    )  # fmt: skip
+
+
+PANELS: Final = (
+    Panel("skills", "Skills", "wrench", _skills),
+    Panel("usage", "Usage", "chart-column", _usage),
+)

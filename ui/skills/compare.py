@@ -116,6 +116,8 @@ class CompareTab(QWidget):
 
     def _ask(self) -> None:
         if not self._filling and self._versions:
+            self._said.show_text(self._version_words())
+            self._restore.setEnabled(self.version != self._versions[0].number)
             self.wanted.emit(self.version, int(self._with.currentData() or NOW))
 
     def _show(self) -> None:
@@ -131,9 +133,6 @@ class CompareTab(QWidget):
         figures = f"+{made.added} −{made.removed}" if made.blocks else ""
         self._figures.setText(figures)
         self._figures.setAccessibleName(self.tr("{} lines added, {} removed").format(made.added, made.removed))
-        self._said.show_text(self._version_words())
-        newest = self._versions[0].number if self._versions else NOW
-        self._restore.setEnabled(self.version != newest)
 
     def _why_empty(self, shown: FileDifference | None) -> str:
         if not self._versions:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPoint, Signal
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from core.domain.skill import SkillRow
 from ui.skills.rows import chip, state_words
@@ -36,12 +36,14 @@ class SkillHeader(QWidget):
         self._reject = self._button("reject", self.tr("Reject"))
         self._edit = self._button("edit", self.tr("Edit first"))
         self._keep = self._button("keep", self.tr("Keep"), "primary")
+        self._source = self._button("source", "", "link")
         self._save.clicked.connect(lambda: self.wanted.emit("save"))
         self._more.clicked.connect(lambda: self.open_menu(self._more.mapToGlobal(self._more.rect().bottomLeft())))
         first = QHBoxLayout()
         first.setSpacing(8)
-        first.addWidget(self._title, 1)
-        first.addWidget(self._state)
+        self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        first.addWidget(self._title)
+        first.addWidget(self._state, 0, Qt.AlignmentFlag.AlignVCenter)
         first.addStretch(1)
         for part in (self._versions, self._try, self._more, self._reject, self._edit, self._keep, self._save):
             first.addWidget(part)
@@ -49,7 +51,11 @@ class SkillHeader(QWidget):
         column.setContentsMargins(16, 10, 16, 8)
         column.setSpacing(4)
         column.addLayout(first)
-        column.addWidget(self._about)
+        second = QHBoxLayout()
+        second.setSpacing(8)
+        second.addWidget(self._source)
+        second.addWidget(self._about, 1)
+        column.addLayout(second)
 
     def show_skill(self, row: SkillRow, versions: int, about: str, deeds: Sequence[Deed]) -> None:
         self._deeds = deeds
@@ -62,11 +68,19 @@ class SkillHeader(QWidget):
         self._try.setToolTip("" if row.state == "on" else self.tr("Only a skill that is on can be tried."))
         self._turn(proposal=False)
 
-    def show_proposal(self, title: str, about: str, *, reason: str) -> None:
-        """A change that waits for a word."""
+    def show_proposal(self, title: str, about: str, *, source: str) -> None:
+        """A change that waits for a word; `source` is where it comes from."""
         self._show(title, self.tr("Proposed change"), about, "learned")
-        self._about.setToolTip(visible(reason))
+        self._source.setText(visible(source))
+        self._source.setAccessibleName(source)
+        self._keep.setText(self.tr("Keep"))
+        self._edit.setEnabled(True)
         self._turn(proposal=True)
+        self._source.setVisible(bool(source))
+
+    def edit_begun(self) -> None:
+        self._keep.setText(self.tr("Keep as edited"))
+        self._edit.setEnabled(False)
 
     def show_saving(self, *, can: bool, said: str) -> None:
         self._save.setEnabled(can)
@@ -104,7 +118,7 @@ class SkillHeader(QWidget):
         self._about.setToolTip(visible(about))
 
     def _turn(self, *, proposal: bool) -> None:
-        for part in (self._reject, self._edit, self._keep):
+        for part in (self._reject, self._edit, self._keep, self._source):
             part.setVisible(proposal)
         for part in (self._more, self._save, self._try):
             part.setVisible(not proposal)

@@ -41,6 +41,8 @@ def key_of(item: Item | None) -> str:
             return item.row.key
         case Proposed():
             return f"proposal/{item.id}"
+        case Heading():
+            return f"group/{item.key}"
         case _:
             return ""
 
