@@ -36,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
     _looking(commands)
     _history(commands)
     _schedule(commands)
+    _worktree(commands)
     _care(commands)
     return top
 
@@ -63,6 +64,7 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> None:
     run.add_argument("task", metavar="TASK")
     run.add_argument("-C", dest="folder", metavar="DIR", default=".", help="the folder to work in (else this one)")
     run.add_argument("--script", metavar="FILE", help="play this script instead of a model")
+    run.add_argument("--worktree", action="store_true", help="in a git worktree of its own, on a new branch")
     run.add_argument("--text-calls", action="store_true", help="for models without tool calls: they write them")
     run.add_argument("--agent", metavar="A", default="", help="as this agent, a file A.toml in the folder `agents`")
     run.add_argument(
@@ -174,6 +176,11 @@ def _looking(commands: "argparse._SubParsersAction[_Parser]") -> None:
     compare.add_argument("a", metavar="A")
     compare.add_argument("b", metavar="B")
     _json(compare, "print the pairs of steps, one JSON object a line, then the figures")
+    usage = _add(commands, "usage", "Show tokens, cost and time by day, model or folder.")
+    usage.add_argument("--by", choices=("day", "model", "folder"), default="day", help="what to add up (else day)")
+    usage.add_argument("--days", type=_count, default=0, metavar="N", help="only the last N days (else all)")
+    usage.add_argument("--csv", action="store_true", help="print a table for other programs")
+    _json(usage)
     failures = _add(commands, "failures", "List the runs that went wrong, the newest first.")
     failures.add_argument("--limit", type=_count, default=20, metavar="N", help="at most so many (else 20)")
     other = failures.add_mutually_exclusive_group()
@@ -242,6 +249,18 @@ def _schedule(commands: "argparse._SubParsersAction[_Parser]") -> None:
     remove = _add(actions, "remove", "Remove one; the sessions it began stay.")
     remove.add_argument("schedule", metavar="ID", help="as `schedule list` shows it")
     _json(_add(actions, "watch", "Begin what is due, without a window, until Ctrl+C."))
+
+
+def _worktree(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    worktree = _add(commands, "worktree", "List or remove the git worktrees in which sessions work (`run --worktree`).")
+    actions = worktree.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser, required=True)
+    listed = _add(actions, "list", "List those of this repository.")
+    remove = _add(actions, "remove", "Remove one, with its branch.")
+    remove.add_argument("name", metavar="BRANCH", help="or the end of its name")
+    remove.add_argument("--discard", action="store_true", help="also what is in no commit, or not merged")
+    for action in (listed, remove):
+        action.add_argument("-C", dest="folder", metavar="DIR", default=".", help="the repository (else this folder)")
+    _json(listed)
 
 
 def _care(commands: "argparse._SubParsersAction[_Parser]") -> None:

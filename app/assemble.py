@@ -12,14 +12,21 @@ from core.engine.engine import Engine
 from core.engine.prompt import briefed
 from core.engine.providers import Providers
 from core.engine.runs import Runs
+from core.engine.skills import Skills
 from core.models.catalogue import Catalogue
 from core.settings.file import SettingsFile
 from core.settings.secrets import Secrets
+from core.skills.found import Disk, user_home
+from core.skills.library import Library
 from core.store.journal import Journal
 from core.store.opening import Opened, open_data
+from core.store.proposals import Proposals
 from core.store.reader import Reader
 from core.store.rule_book import RuleBook
+from core.store.skills import SkillStore
 from core.tools.place import Place, open_place
+from core.tools.search_web import NAME as SEARCH_WEB
+from core.tools.web import Web
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +60,19 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     reader = Reader(opened.path, frozen=opened.frozen)
     journal = Journal(opened.database, reader)
     drafts = Drafts()
-    catalogue = Catalogue(
-        lambda: settings.now, Secrets(os.environ), os.environ, lambda names: settings.change(text_calls=names)
-    )
+    secrets = Secrets(os.environ)
+    web = Web(lambda: settings.now, secrets)
+    catalogue = Catalogue(lambda: settings.now, secrets, os.environ, lambda names: settings.change(text_calls=names))
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
+
+    skills = Skills(Library(SkillStore(opened.path, opened.database, frozen=opened.frozen), Disk(user_home())), book)
+    proposals = Proposals(opened.path, opened.database, journal, frozen=opened.frozen)
 
     def place(work: Path, session: str) -> Place:
         def hear(call: str, printed: bytes) -> None:
             drafts.tell(Draft(session, call=call, output=printed))
 
-        return open_place(work, folder, hear, safe=safe)
+        return open_place(work, folder, hear, safe=safe, web=web)
 
     runs = Runs(
         journal,
@@ -70,14 +80,18 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
         drafts,
         report,
         catalogue,
-        partial(briefed, home=folder, book=book, safe=safe),
+        partial(
+            briefed, home=folder, book=book, safe=safe, absent=lambda: () if web.host else (SEARCH_WEB,), skills=skills
+        ),
         place,
         book,
         tiers=lambda: settings.now.tiers,
         compact_at=lambda: settings.now.compact_at,
+        skills=skills,
+        proposals=proposals,
     )
     providers = Providers(catalogue, settings, os.environ)
-    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers)
+    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers, skills, proposals)
     if opened.database:
         await runs.recover()
     return Services(engine, runs, opened, reader, book)

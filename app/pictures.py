@@ -4,6 +4,7 @@ import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -16,6 +17,7 @@ from app.display import application
 from app.mishaps import Mishaps
 from core.domain.problems import Trouble
 from core.domain.rules import Rule
+from core.domain.schedule import Schedule
 from core.engine.past import Past
 from core.settings.schema import Settings
 from core.store.database import Database
@@ -24,6 +26,7 @@ from core.store.reader import Reader
 from core.store.usage import used
 from ui.ask.card import ConsentCard
 from ui.ask.dialog import ConsentDialog
+from ui.compare.panel import ComparePanel
 from ui.crash_dialog import CrashDialog
 from ui.help_dialog import HelpDialog
 from ui.keys_dialog import KeysDialog
@@ -55,6 +58,8 @@ CONSENT: Final = "Upgrade billing service to 3.12"
 EDIT: Final = "Tidy the invoice script"
 FORM: Final = "Minutes of Monday's meeting"
 DONE: Final = "Letter about the mould"
+FAILED: Final = "Fix flaky checkout test"
+FORK: Final = "Fix flaky checkout test, again"
 LONG: Final = "Summarise Q3 support tickets"
 INTERRUPTED: Final = "Back up the photo archive"
 OFFERS: Final = (
@@ -123,6 +128,15 @@ class _Stage:
         with closing(Database(self.reader_path)) as database, asyncio.Runner() as runner:
             past = Past(Journal(database, self.reader), self.reader)
             self.window.pane.sent.show_items(session, seq, runner.run(past.context(session, seq)))
+
+    def compare(self) -> None:
+        """The session that failed, and what became of it from there on."""
+        a, b = self._ids[FAILED], self._ids[FORK]
+        self.window.selection.choose_page("compare", a, b)
+        page = self.window.pages.page("compare")
+        assert isinstance(page, ComparePanel)
+        with closing(Database(self.reader_path)) as database:
+            page.show_alignment(Past(Journal(database, self.reader), self.reader).compare(a, b))
 
     def close(self) -> None:
         self.window.view.stop_reading()
@@ -225,6 +239,8 @@ def _pages(stage: _Stage) -> Screens:
     assert isinstance(page, UsagePanel)
     page.show_used(used(stage.reader_path))
     yield "usage", stage.shell
+    stage.compare()
+    yield "compare", stage.shell
     window.selection.leave_page()
 
 
@@ -258,6 +274,8 @@ def _dialogs(stage: _Stage) -> Screens:
     yield "palette", stage.shell
     window.deeds.palette.leave()
     settings = SettingsDialog(look, Shown(Settings(), RULES), stage.shell)
+    day = datetime(2026, 11, 23, 9).astimezone().timestamp()
+    settings.show_schedules([Schedule("k3f9", "Sort what came into the inbox", str(ROOM), "", 0, int(day * 1e6), "1d")])
     settings.show_data(DataState(str(ROOM), 48_300_000, 35_120, 42, 1, ("2026-11-20 09.12",)))
     settings.open()
     pages = settings.findChild(QListWidget, "settings.pages")

@@ -46,10 +46,10 @@ def asked(task: str) -> At:
 
 def thought(
     number: int, words: str, seconds: float, tokens: int, text: str = "", *calls: Call,
-    room: dict[str, int] | None = None,
+    room: dict[str, int] | None = None, model: str = MODEL, cost: float | None = None,
 ) -> list[At]:  # fmt: skip
     """A request and its reply; `room` is what filled the window, by category."""
-    reply = Replied(Text(text), Text(words), calls, Usage(tokens * 4 // 5, tokens // 5))
+    reply = Replied(Text(text), Text(words), calls, Usage(tokens * 4 // 5, tokens // 5), cost=cost)
     filled = {
         "tools": 4_005,
         "system": 2_670,
@@ -58,7 +58,7 @@ def thought(
         "results:read": 1_900 + 640 * number,
         "results:run": 1 + 410 * (number - 1),
     }
-    sent = RequestSent(MODEL, number, tokens=filled if room is None else room, window=WINDOW)
+    sent = RequestSent(model, number, tokens=filled if room is None else room, window=WINDOW)
     return [At(0.1, (sent,)), At(seconds, (reply,))]
 
 

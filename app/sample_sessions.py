@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Final
 
+from app.sample_checkout import failed, mended
 from app.sample_facts import At, Made, asked, did, name_of, picture, thought
 from core.domain.consent import CallAllowed, ConsentAsked, ConsentRequest, canonical, fingerprint
 from core.domain.decision import Choice
@@ -17,7 +18,6 @@ from core.domain.events import (
     VerdictGiven,
 )
 from core.domain.filing import SessionArchived, SessionPinned, SessionTrashed
-from core.domain.problems import Trouble
 from core.domain.question import Answer, Option, Part, Question, QuestionAnswered, QuestionAsked
 from core.domain.text import Attachment, Text
 from core.store.blobs import blob_hash
@@ -242,7 +242,6 @@ def _edit_wanted() -> list[At]:
 def sessions() -> list[Made]:
     started = CallStarted("c9", "run", "command", "rsync -a ~/Pictures /mnt/archive")
     cut = RunInterrupted("Journeyman ended while the run was going.", ("c9",))
-    limited = Trouble("The model server takes no more requests for now.", "It asked to wait 60 s.", "Try again later.")
     done = RunEnded("completed")
     kept = [
         Made("Mould complaint to landlord", "letters", 130, [*_letter(), At(0.02, (QuestionAsked(TONE, "c7"),))]),
@@ -257,8 +256,8 @@ def sessions() -> list[Made]:
              [*_short("Copy the photos to the archive disk.", "du -sh ~/Pictures", None, 2),
               At(0.1, (started,)), At(31, (cut,))]),
         Made("Fix flaky checkout test", "src/shop", 3 * HOUR,
-             _short("The checkout test fails now and then. Why?", "pytest -x tests/checkout",
-                    RunEnded("failed", limited.what, limited))),
+             failed()),
+        Made("Fix flaky checkout test, again", "src/shop", 3 * HOUR - 1200, mended()),
         Made("Rename invoices by date", "Documents", 4 * HOUR,
              _short("Name the invoices by their date.", "ls invoices", done, 9)),
         Made("Summarise Q3 support tickets", "data/tickets", 5 * HOUR, _tickets()),

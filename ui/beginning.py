@@ -28,6 +28,7 @@ class Beginning:
         start.key_given.connect(lambda server, key: tasks.start(self._give_key(server, key), "give a key"))
         start.shown.connect(self.look)
         start.look_wanted.connect(self.look)
+        start.begin.folder_chosen.connect(lambda folder: tasks.start(self._look_into(folder), "look into a folder"))
         start.begin.set_folder(window.state.text("folder"))
         FolderDrop(window).dropped.connect(self.begin_in)
 
@@ -43,14 +44,19 @@ class Beginning:
         offers, chosen = await self._bridge.ask(_offers)
         self._window.start.show_offers(offers, chosen)
 
+    async def _look_into(self, folder: str) -> None:
+        found = await self._bridge.ask(lambda engine: engine.branch(folder)) if folder else ""
+        self._window.start.begin.offer_worktree(folder, bool(found))
+
     async def _begin(self, task: str, folder: str, model: str) -> None:
         box = self._window.start.begin
+        apart = box.apart
         box.clear()
         try:
             if not await trust_said(self._window, self._bridge, folder):
                 box.fill(task)
                 return
-            session = await self._bridge.ask(partial(_begun, task, Path(folder), model))
+            session = await self._bridge.ask(partial(_begun, task, Path(folder), model, apart))
         except Problem:
             box.fill(task)
             raise
@@ -80,7 +86,7 @@ async def _offers(engine: "Engine") -> tuple[list[Offer], str]:
     return offers, found.model
 
 
-async def _begun(task: str, folder: Path, model: str, engine: "Engine") -> str:
+async def _begun(task: str, folder: Path, model: str, apart: bool, engine: "Engine") -> str:
     from core.domain.events import RunStarted
 
     now = engine.settings.now
@@ -92,7 +98,7 @@ async def _begun(task: str, folder: Path, model: str, engine: "Engine") -> str:
         max_cost=now.max_cost,
         attended=True,
     )
-    return await engine.start(task, folder, began)
+    return await engine.start(task, folder, began, worktree=apart)
 
 
 async def _keep_key(server: str, key: str, engine: "Engine") -> str:

@@ -52,6 +52,7 @@ class Deeds(QObject):
         return {
             "palette.commands": self.open_commands,
             "palette.sessions": self.open_sessions,
+            "page.compare": self.compare,
             "sessions.search": sessions.open_search,
             **{f"session.{number}": partial(self._go_to_nth, number) for number in COUNTED},
             "session.rename": lambda: sessions.rename(selection.session),
@@ -78,9 +79,18 @@ class Deeds(QObject):
         self.palette.open_with(self.actions.entries(), self.tr("What shall be done?"), self._do, recent)
 
     def open_sessions(self) -> None:
+        self.pick_session(self.tr("Go to which session?"), self._parts.selection.choose_session)
+
+    def pick_session(self, hint: str, act: Callable[[str], None]) -> None:
+        """Let the person choose one."""
         sessions, selection = self._parts.sessions, self._parts.selection
-        entries = session_entries(sessions.everything(), selection.session)
-        self.palette.open_with(entries, self.tr("Go to which session?"), selection.choose_session)
+        self.palette.open_with(session_entries(sessions.everything(), selection.session), hint, act)
+
+    def compare(self) -> None:
+        """The session on display with the one it was forked from, else with one that is asked for."""
+        row = self._row()
+        shown = (row.origin, row.id) if row.origin else (row.id,) if row.id else ()
+        self._parts.selection.choose_page("compare", *shown)
 
     def _do(self, name: str) -> None:
         """What was done last is offered first."""

@@ -7,6 +7,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from core.domain.problems import Trouble
+from core.domain.sessions import SessionRow
 from ui.bridge import Bridge
 from ui.reading import Reading
 from ui.selection import Selection
@@ -26,8 +27,8 @@ class PageParts(NamedTuple):
     """What of the window a page may use.
 
     `start` runs a coroutine of the page and tells its problems; inside it `bridge.ask` calls the engine. `go_to` shows
-    a session at a line of its journal, `begin` the start of a run with these words, `tell` says a trouble above the
-    page, `say` what was done, with its undo.
+    a session at a line of its journal, `begin` the start of a run with these words, `row` knows a session's line in the
+    list, `pick` lets the person choose one. `tell` says a trouble above the page, `say` what was done, with its undo.
     """
 
     look: Look
@@ -40,6 +41,8 @@ class PageParts(NamedTuple):
     say: Say
     go_to: Callable[[str, int], None]
     begin: Callable[[str], None]
+    row: Callable[[str], SessionRow]
+    pick: Callable[[str, Callable[[str], None]], None]
 
 
 class Page(QWidget):

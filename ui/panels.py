@@ -41,7 +41,16 @@ def _skills(parts: PageParts) -> Page:
     )  # fmt: skip
 
 
+def _compare(parts: PageParts) -> Page:
+    from ui.compare.panel import ComparePanel
+
+    return ComparePanel(
+        look=parts.look, bridge=parts.bridge, start=parts.start, row=parts.row, pick=parts.pick, go_to=parts.go_to
+    )
+
+
 PANELS: Final = (
     Panel("skills", "Skills", "wrench", _skills),
     Panel("usage", "Usage", "chart-column", _usage),
+    Panel("compare", "Compare", "columns-2", _compare, listed=False),
 )

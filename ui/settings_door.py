@@ -14,6 +14,7 @@ from ui.bridge import Bridge
 from ui.figures import size
 from ui.filing import Filing
 from ui.models_door import ModelsDoor
+from ui.schedules_door import SchedulesDoor
 from ui.settings.dialog import SettingsDialog, Shown
 from ui.settings.pages import DataState
 from ui.tasks import Tasks
@@ -34,6 +35,7 @@ class SettingsDoor:
         self._changes = 0
         self._dialog: SettingsDialog | None = None
         self._models: ModelsDoor | None = None
+        self._schedules: SchedulesDoor | None = None
         self._tasks.start(self._prepare(), "read the settings")
 
     async def close(self) -> None:
@@ -71,6 +73,7 @@ class SettingsDoor:
     def _show(self, shown: Shown) -> None:
         dialog = self._dialog = SettingsDialog(self._window.look, shown, self._window)
         self._models = ModelsDoor(self._window.look, dialog, self._bridge, self._tasks)
+        self._schedules = SchedulesDoor(dialog, self._bridge, self._tasks)
         dialog.changed.connect(self.change)
         dialog.revoked.connect(lambda rule: self._tasks.start(self._revoke(rule), "revoke"))
         dialog.data_wanted.connect(self._do)
@@ -151,8 +154,9 @@ class SettingsDoor:
     def _forget(self, dialog: SettingsDialog) -> None:
         if self._dialog is dialog:
             self._dialog = None
-            if self._models is not None:
-                self._models.closed = True
+            for door in (self._models, self._schedules):
+                if door is not None:
+                    door.closed = True
 
 
 async def _shown(engine: "Engine") -> Shown:

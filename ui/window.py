@@ -343,6 +343,8 @@ class MainWindow(QWidget):
 
     def _connect(self) -> None:
         self.view.page.stop.connect(self.stop_wanted)
+        self.view.page.compare.connect(self.deeds.compare)
+        self.sessions.compared.connect(partial(self.selection.choose_page, "compare"))
         self.view.page.tab_chosen.connect(lambda _: self._fit_pane())
         self.view.composer.commanded.connect(self.deeds.actions.trigger)
         self.view.composer.set_commands(self.deeds.actions.slash())
@@ -374,7 +376,7 @@ class MainWindow(QWidget):
             raise LookupError("there is no engine yet")
         return PageParts(
             self._look, self._reading, self.selection, self._state, self._bridge, self._start, self.tell,
-            self.toast.say, self.go_to_place, self.begin_with,
+            self.toast.say, self.go_to_place, self.begin_with, self.row, self.deeds.pick_session,
         )  # fmt: skip
 
     def _count_pages(self) -> None:

@@ -56,8 +56,7 @@ async def _beginning(context: Context, session: str) -> Beginning | None:
     if (typed.at and anew) or (typed.run and not anew):
         raise Problem("That names two places.", "", "Give --at STEP, or --run N with --instead or --again.")
     if typed.instead:
-        told = await history.told(session, typed.run)
-        return await history.edit(session, told.first, typed.instead)
+        return await history.instead(session, typed.run, typed.instead)
     if typed.again:
         script = read_file(context, typed.script) if typed.script else ""
         return await history.again(session, typed.run, typed.model, script)

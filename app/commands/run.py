@@ -8,6 +8,7 @@ from pathlib import Path
 from app.commands.context import Context
 from app.commands.exits import STOPPED
 from app.commands.follow import Follower, follow_started, read_file, session_named
+from app.commands.worktrees import tell_kept
 from core.domain.events import RunStarted
 from core.domain.problems import Problem
 from core.domain.text import Text
@@ -78,10 +79,12 @@ async def _begin(context: Context, task: str, folder: Path, began: RunStarted) -
             unanswered=typed.unanswered if typed.answer_minutes > 0 else "wait",
             answer_minutes=typed.answer_minutes,
         )
-        session = await context.engine.start(task, folder, began)
+        session = await context.engine.start(task, folder, began, worktree=getattr(typed, "worktree", False))
         if not context.typed.json:
             context.out.write(f"Session {session} in {context.engine.session(session).folder}")
-        return await follow_started(context, follower, session)
+        code = await follow_started(context, follower, session)
+        await tell_kept(context, session)
+        return code
     finally:
         follower.close()
 

@@ -3,7 +3,20 @@
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 
-from app.commands import answering, care, history, looking, models, past, ruling, run, scheduling, trusting
+from app.commands import (
+    answering,
+    care,
+    history,
+    looking,
+    models,
+    past,
+    ruling,
+    run,
+    scheduling,
+    trusting,
+    usage,
+    worktrees,
+)
 from app.commands.context import Context
 
 COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
@@ -22,11 +35,13 @@ COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
         "fork": history.fork,
         "rewind": history.rewind,
         "verdict": history.verdict,
+        "worktree": worktrees.worktree,
         "schedule": scheduling.schedule,
         "rules": ruling.rules,
         "trust": trusting.trust,
         "doctor": care.doctor,
         "backup": care.backup,
         "compact": care.compact,
+        "usage": usage.usage,
     }
 )

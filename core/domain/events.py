@@ -18,6 +18,7 @@ from core.domain.rewinding import FilesRewound
 from core.domain.schedule import Scheduled
 from core.domain.skill import Offered, SkillUsed
 from core.domain.text import Attachment, Text
+from core.domain.worktree import WorktreeMade
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,6 +439,7 @@ RunEvent = (
     SessionOpened
     | SessionForked
     | Scheduled
+    | WorktreeMade
     | RunStarted
     | ModelChosen
     | CallsWritten

@@ -28,3 +28,8 @@ def consent_id(session: str, call: str) -> str:
 def run_id(session: str, number: int) -> str:
     """Of a run of a session, as the rules for one run name it."""
     return f"{session}/{number}"
+
+
+def memory_id() -> str:
+    """Of a memory, which a person or an agent may have to type."""
+    return "".join([ALPHABET[byte % len(ALPHABET)] for byte in secrets.token_bytes(7)])

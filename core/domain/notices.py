@@ -13,9 +13,20 @@ from core.domain.events import (
 )
 from core.domain.modes import MODE_WORDS
 from core.domain.schedule import Scheduled, notice_of
+from core.domain.worktree import WorktreeMade
+from core.domain.worktree import notice_of as of_worktree
 
 Notice = (
-    LimitMet | LimitRaised | Nudged | ModeSet | ModelChosen | CallsWritten | SandboxProven | QueueChanged | Scheduled
+    LimitMet
+    | LimitRaised
+    | Nudged
+    | ModeSet
+    | ModelChosen
+    | CallsWritten
+    | SandboxProven
+    | QueueChanged
+    | Scheduled
+    | WorktreeMade
 )
 
 
@@ -31,6 +42,8 @@ def notice(event: Notice) -> str:
     match event:
         case Scheduled():
             return notice_of(event)
+        case WorktreeMade():
+            return of_worktree(event)
         case LimitMet(limit=limit, used=used, allowed=allowed):
             return f"{used:g} of {allowed:g} {limit}"
         case LimitRaised(limit=limit, allowed=allowed):

@@ -56,6 +56,7 @@ from core.domain.question import QuestionAnswered, QuestionAsked, QuestionHeld, 
 from core.domain.rewinding import FilesRewound
 from core.domain.schedule import Scheduled
 from core.domain.skill import SkillUsed
+from core.domain.worktree import WorktreeMade
 
 VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -73,6 +74,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "command": ("Running", "Ran"),
         "check": ("Looking after", "Looked after"),
         "fetch": ("Fetching", "Fetched"),
+        "search_web": ("Searching the web", "Searched the web"),
         "hook": ("Running your hook", "Ran your hook"),
         "todo": ("Planning", "Planned"),
         "decision": ("Deciding", "Decided"),
@@ -146,7 +148,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             pass  # as it should be, or seen where it waits, or in the row of its call
         case (
             LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | CallsWritten() | SandboxProven()
-            | QueueChanged() | Scheduled()
+            | QueueChanged() | Scheduled() | WorktreeMade()
         ):  # fmt: skip
             changed.add("notice", "done", object=line(notice(entry.event)))
         case RunPaused(why=why):

@@ -49,6 +49,7 @@ class Facts:
         changed: files the agent has written in this session.
         hosts: what commands of this run may reach; none means no network.
         granted: tools that the person allowed when the run began.
+        agent: what a sub-agent is called; empty for the session's own agent.
         posix: commands go through a POSIX shell.
         real: where a path of the folder really leads, links followed, relative to it.
         holds: a mark of what a file of the folder holds now; empty where there is none.
@@ -62,13 +63,14 @@ class Facts:
     changed: frozenset[str] = frozenset()
     hosts: tuple[str, ...] = ()
     granted: frozenset[str] = frozenset()
+    agent: str = ""
     posix: bool = os.name == "posix"
     real: Callable[[str], str] = lambda path: path
     holds: Callable[[str], str] = lambda path: ""
 
 
-def act_of(tool: Tool, parameters: Any, call_id: str) -> Act:
-    """A call with parameters that were read; every file, command or host it names."""
+def act_of(tool: Tool, parameters: Any, call_id: str, engine: str = "") -> Act:
+    """A call with parameters that were read; every file, command or host it names. `engine`: where searches go."""
     plain = {name: getattr(parameters, name) for name in parameters.__dataclass_fields__}
     match tool.touches:
         case "reads" | "writes":
@@ -76,7 +78,7 @@ def act_of(tool: Tool, parameters: Any, call_id: str) -> Act:
         case "runs":
             subjects = (str(plain["command"]),)
         case "network":
-            subjects = (_host(str(plain["url"])),)
+            subjects = (_host(str(plain["url"])),) if "url" in plain else (engine,)
         case "nothing":
             subjects = ()
     return Act(call_id, tool.name, tool.object(parameters), tool.touches, canonical(plain), subjects)
@@ -145,6 +147,7 @@ class _Asking:
             taint=self.taint,
             undoable=undoable,
             patterns=patterns if undoable else (),
+            agent=facts.agent,
             opens=opens,
         )
         return Asks(request, act.arguments)

@@ -78,10 +78,11 @@ class Children:
             except asyncio.CancelledError:
                 if not self.closing():
                     await self._end(child)
-                    await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
+                    cut = ToolReturned(call.id, Text("[stopped before it was done]"), failed=True)
+                    await run.record(*await self._taints(call, child), cut)
                 raise
             except Problem as problem:  # it could not be begun or taken up
-                facts = [ToolReturned(call.id, Text(str(problem)), failed=True)]
+                facts = [*await self._taints(call, child), ToolReturned(call.id, Text(str(problem)), failed=True)]
         await run.record(*facts)
 
     def root(self, session: str) -> str:
@@ -156,13 +157,11 @@ class Children:
 
     async def _outcome(self, run: Work, call: Call, child: str) -> list[RunEvent]:
         """What the child used, what taints it, and what it said."""
-        talk, last, sources = Conversation(), RunEnded("failed"), dict[str, None]()
+        talk, last = Conversation(), RunEnded("failed")
         async for entry in self.journal.read(child):
             talk.hear(entry)
             if isinstance(entry.event, RunEnded):
                 last = entry.event
-            if isinstance(entry.event, Tainted):
-                sources[entry.event.source] = None
         spent = talk.spent
         used = DelegateEnded(
             call.id,
@@ -173,8 +172,14 @@ class Children:
             spent.get("cost", 0.0),
             spent.get("minutes", 0.0),
         )
-        taints = [Tainted(call.id, source) for source in sources]
-        return [used, *taints, ToolReturned(call.id, Text(_said(run, talk, last)), last.status != "completed")]
+        said = ToolReturned(call.id, Text(_said(run, talk, last)), last.status != "completed")
+        return [used, *await self._taints(call, child), said]
+
+    async def _taints(self, call: Call, child: str) -> list[RunEvent]:
+        """Strangers whose words the child has read: what it wrote may be theirs, however it ended."""
+        entries = [entry async for entry in self.journal.read(child)]
+        sources = dict.fromkeys(entry.event.source for entry in entries if isinstance(entry.event, Tainted))
+        return [Tainted(call.id, source) for source in sources]
 
 
 def shares(talk: Conversation, asked: Caps) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from core.engine.providers import Overview, Providers
 from core.engine.queue import Queue
 from core.engine.runs import Runs
 from core.engine.shelf import Shelf
+from core.engine.skills import Skills
 from core.engine.slash import Slash, commands, expanded
 from core.engine.trust import FolderTrust, Obeyed, brought, look, obeyed, refuse_unfit, trust
 from core.engine.walls import WallsFound, look_at_walls
@@ -36,19 +37,22 @@ from core.store.blobs import blob_hash
 from core.store.codec import adapter
 from core.store.journal import Forget, Journal, Listener
 from core.store.opening import Opened
+from core.store.proposals import Proposals
 from core.store.reader import Reader
 from core.store.rule_book import Book, RuleBook
 from core.store.search import Hit
 from core.store.usage import Used, used
 from core.store.weights import Weight, weights
 from core.tools.catalogue import specs
-from core.workspace.branch import branch
+from core.workspace.branch import branch, is_worktree
 from core.workspace.paths import workspace
 
 if TYPE_CHECKING:
     from core.engine.history import History
     from core.engine.past import Past
+    from core.engine.proposing import Desk
     from core.engine.schedules import Schedules
+    from core.engine.worktrees import Worktrees
     from core.store.tables import Figures
 
 
@@ -57,6 +61,7 @@ class Engine:
 
     Attributes:
         settings: `settings.now` is what a person set, `settings.change(name=value)` sets it.
+        skills: the library of skills, and those of folders.
         providers: the model servers; `add`, `remove`, `give_key`, `forget_key`.
     """
 
@@ -70,6 +75,8 @@ class Engine:
         settings: SettingsFile,
         book: RuleBook,
         providers: Providers,
+        skills: Skills,
+        proposals: Proposals,
     ) -> None:
         self._opened = opened
         self._journal = journal
@@ -78,6 +85,8 @@ class Engine:
         self._drafts = drafts
         self.settings = settings
         self.providers = providers
+        self.skills = skills
+        self._proposals = proposals
         self._book = book
         self._consents = Consents(journal, reader, book, runs.claimed)
         self.queue = Queue(runs, journal, reader)
@@ -89,6 +98,13 @@ class Engine:
         from core.engine.history import History
 
         return History(self._journal, self._reader, self._runs.begin, self._runs.check, self._runs.still)
+
+    @cached_property
+    def proposals(self) -> "Desk":
+        """What agents want to be kept: list, keep, reject, undo."""
+        from core.engine.proposing import Desk, SkillKeeper
+
+        return Desk(self._proposals, {"skill": SkillKeeper(self.skills.library)})
 
     @cached_property
     def past(self) -> "Past":
@@ -106,6 +122,13 @@ class Engine:
         book = ScheduleBook(self._opened.path, self._opened.database, frozen=self._opened.frozen)
         return Schedules(book, lambda: self.settings.now, self.start, self._reader.session)
 
+    @cached_property
+    def worktrees(self) -> "Worktrees":
+        """The git worktrees in which sessions work."""
+        from core.engine.worktrees import Worktrees
+
+        return Worktrees(self._book, self.sessions, self.going)
+
     async def warm_up(self) -> None:
         """Make what a person's first wishes would wait for, now that the window is there."""
 
@@ -122,13 +145,19 @@ class Engine:
         """How well commands are confined here; proven when it is first asked."""
         return await look_at_walls(self._opened.path.parent)
 
-    async def start(self, task: str, folder: Path, began: RunStarted, *why: RunEvent) -> str:
-        """Open a session and begin its first run as `began` says, with facts that say why it is there; its id."""
+    async def start(self, task: str, folder: Path, began: RunStarted, *why: RunEvent, worktree: bool = False) -> str:
+        """Open a session and begin its first run as `began` says, with facts that say why it is there; its id.
+
+        With `worktree` it works in a git worktree of its own.
+        """
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
         place = workspace(folder)
         refuse_unfit(place, self._opened.path.parent)
-        sent = await asyncio.to_thread(expanded, task, self._opened.path.parent, place, self._obeyed(place, began.mode))
+        if worktree:
+            self._runs.check(began)
+            return await self.worktrees.start(task, place, lambda to, made: self.start(task, to, began, *why, *made))
+        sent = await self._expanded(task, place, began.mode)
         return await self._runs.open(SessionOpened("", str(place), title_of(task)), sent, began, *why)
 
     async def say(
@@ -140,10 +169,16 @@ class Engine:
         if bodies:
             await self._journal.keep(bodies)
         if text.startswith("/"):
-            folder = Path(self.session(session).folder)
-            obeys = self._obeyed(folder, (await self.begun(session)).mode)
-            text = await asyncio.to_thread(expanded, text, self._opened.path.parent, folder, obeys)
+            text = await self._expanded(text, Path(self.session(session).folder), (await self.begun(session)).mode)
         await self._runs.say(session, text, now=now, attached=attached)
+
+    async def _expanded(self, text: str, folder: Path, mode: Mode) -> str:
+        """What is sent for a command of one's own, or for the name of a skill; anything else is sent as it is."""
+        if not text.startswith("/"):
+            return text
+        obeys = self._obeyed(folder, mode)
+        said = await asyncio.to_thread(expanded, text, self._opened.path.parent, folder, obeys)
+        return said if said != text else await self.skills.called(text, folder, mode)
 
     async def choose_model(
         self, session: str, model: str, *, effort: str = "", max_output: int = 0, temperature: float | None = None
@@ -348,8 +383,9 @@ class Engine:
         return await self._opened.database.do(compact, alone=True)
 
     async def branch(self, folder: str) -> str:
-        """The git branch that is checked out there; empty where there is none."""
-        return await asyncio.to_thread(branch, Path(folder))
+        """The git branch that is checked out there, and whether in a worktree; empty where there is none."""
+        found = await asyncio.to_thread(branch, Path(folder))
+        return f"{found} · worktree" if found and is_worktree(Path(folder)) else found
 
     def commands(self, folder: Path) -> dict[str, Slash]:
         """What can be typed as `/name` in this folder."""

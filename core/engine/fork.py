@@ -39,8 +39,6 @@ def fork_facts(entries: Iterable[Entry], name: str, seq: int, why: Why, now: int
         if entry.seq > seq:
             break
         origin = origin or entry.session
-        if isinstance(entry.event, SessionPinned | SessionArchived | SessionTrashed):
-            continue  # where the other one is kept says nothing about this one
         event = copied(entry.event, origin, name)
         talk.hear(replace(entry, event=event))
         going = (going or isinstance(event, OPENING)) and not isinstance(event, RunEnded)
@@ -56,6 +54,8 @@ def fork_facts(entries: Iterable[Entry], name: str, seq: int, why: Why, now: int
 
 def copied(event: RunEvent, origin: str, name: str) -> RunEvent:
     """The same fact in another session. What is asked there has an id of its own: answers must not meet."""
+    if isinstance(event, SessionPinned | SessionArchived | SessionTrashed):
+        return type(event)(False)  # where the other one is kept says nothing of this one; entries name each other
     if isinstance(event, SessionOpened):
         return replace(event, session_id=name, parent="", parent_call="", called="", depth=0)  # the person's own
     changes: dict[str, Any] = {}

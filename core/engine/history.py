@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Literal
 
 from core.domain.clock import Clock, now
-from core.domain.events import Entry, PersonSpoke, RunEvent, RunStarted, SessionForked, VerdictGiven
+from core.domain.events import Entry, PersonSpoke, QueueChanged, RunEvent, RunStarted, SessionForked, VerdictGiven
 from core.domain.ids import session_id
 from core.domain.modes import MODES
 from core.domain.problems import Problem
 from core.domain.rewinding import FilesRewound
 from core.domain.sessions import SessionRow
 from core.domain.text import Text
+from core.engine.compaction import PERSON
+from core.engine.conversation import conversation
 from core.engine.family import with_children
 from core.engine.fork import Why, fork_facts
 from core.engine.rewind import (
@@ -42,11 +44,15 @@ Still = Callable[[str], AbstractAsyncContextManager[None]]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A run as it began: its first entry, the words that began it and how it was started."""
+    """A run as it began: its first entry, how it was started, and the words it began with as its model read them.
+
+    The first `waited` of these, by their entries, were sent while the run before it went on.
+    """
 
     first: int
     words: tuple[PersonSpoke, ...]
     start: RunStarted
+    waited: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +118,17 @@ class History:
         name = await self.fork(session, seq - 1, "edit")
         return Beginning(name, (replace(spoken, text=Text(text)), start))
 
+    async def instead(self, session: str, run: int, text: str) -> Beginning:
+        """Fork before a run, the last one for 0, to begin it with other words."""
+        told = await self.told(session, run)
+        if not told.waited:
+            return await self.edit(session, told.first, text)
+        start = self._as_now(session, told.start)
+        self._check(start)
+        name = await self.fork(session, told.first - 1, "edit")
+        words = QueueChanged("edited", told.waited[0], told.waited[:1], Text(text))
+        return Beginning(name, (words, start))
+
     async def again(self, session: str, run: int, model: str = "", script: str = "") -> Beginning:
         """Fork at the start of a run, to let another model do it. Without a name: the same once more."""
         told = await self.told(session, run)
@@ -120,7 +137,7 @@ class History:
             start = replace(start, model=model or start.model, script=Text(script))
         self._check(start)
         name = await self.fork(session, told.first - 1, "model")
-        return Beginning(name, (*told.words, start))
+        return Beginning(name, (*told.words[len(told.waited) :], start))  # what waited waits in the copy as well
 
     def _as_now(self, session: str, start: RunStarted) -> RunStarted:
         """With what the session asks about today."""
@@ -202,14 +219,17 @@ class History:
         """What a run was told; the last one for 0."""
         row = self._row(session)
         number = run or row.runs
-        of_run = [e for e in await self._entries(session, row.seq) if e.run == number]
+        entries = await self._entries(session, row.seq)
+        of_run = [entry for entry in entries if entry.run == number]
         place = next((i for i, e in enumerate(of_run) if isinstance(e.event, RunStarted)), None)
         if place is None:
             raise Problem(f"There is no run {number}.", f"The session has {row.runs}.", "")
-        words = tuple(e.event for e in of_run[:place] if isinstance(e.event, PersonSpoke))
-        start = of_run[place].event
+        start, first = of_run[place].event, of_run[0].seq
         assert isinstance(start, RunStarted)
-        return Told(of_run[0].seq, words, start)
+        talk = conversation(entry for entry in entries if entry.seq < of_run[place].seq)
+        sent = sorted((one for one in talk.waiting if one.kind == PERSON), key=lambda one: one.seq >= first)
+        words = tuple(PersonSpoke(one.text, one.attachments) for one in sent)
+        return Told(first, words, start, tuple(one.seq for one in sent if one.seq < first))
 
     async def _entries(self, session: str, last: int) -> list[Entry]:
         found = [entry async for entry in self._journal.read(session)]

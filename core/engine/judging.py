@@ -18,7 +18,8 @@ from core.workspace.broker import Broker
 
 async def judged(book: RuleBook, run: Work, tool: Tool, call: str, parameters: Any) -> Verdict:
     """The verdict of this moment. Raises Problem where the call names what cannot be looked at."""
-    act, start, rules = act_of(tool, parameters, call), run.talk.start, book.now().rules
+    web = run.place.web
+    act, start, rules = act_of(tool, parameters, call, web.host if web else ""), run.talk.start, book.now().rules
     assert start is not None
     grants = read_grants(start.allow, run_id(run.session, run.talk.run))
     kept = None if rules is None else (*rules, *grants.rules)
@@ -45,6 +46,7 @@ def _facts(run: Work, start: RunStarted, level: Level, runs: bool) -> Facts:
         changed=frozenset(run.talk.rights.changed) if runs else frozenset(),
         hosts=run.place.out.hosts,
         granted=read_grants(start.allow, name).tools,
+        agent=start.role,
         real=cache(run.place.broker.real),
         holds=partial(_holds, run.place.broker),
     )

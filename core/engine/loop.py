@@ -25,16 +25,19 @@ from core.engine.calls import look_for_calls, turn_to_words
 from core.engine.drafts import Draft
 from core.engine.finish import check_end
 from core.engine.guards import check_limits, check_repeats
+from core.engine.managing import manage_skill
 from core.engine.permission import permission
 from core.engine.recall import recall
 from core.engine.room import choice_of, look_for_room, next_of, sent, shrink
 from core.engine.strangers import tainted
+from core.engine.using import use_skill
 from core.engine.work import Work
 from core.models.model import Asked, Delta, Fault, Model
 from core.models.retry import wait_s
 from core.tools.catalogue import ASK, TOOLS, read_arguments
 from core.tools.delegate import NAME as DELEGATE
 from core.tools.recall import RECALL, Recall, row
+from core.tools.skill import MANAGE_SKILL, USE_SKILL
 
 
 async def work(run: Work) -> RunEnded | RunPaused:
@@ -158,6 +161,12 @@ async def perform(run: Work, call: Call) -> None:
     if call.tool == RECALL:
         await look_back(run, call.id, parameters)
         return
+    if call.tool == USE_SKILL:
+        await use_skill(run, call, parameters)
+        return
+    if call.tool == MANAGE_SKILL:
+        await manage_skill(run, call, parameters)
+        return
     tool = TOOLS[call.tool]
     try:
         permitted = await permission(run, tool, call, parameters)
@@ -203,4 +212,6 @@ async def look_back(run: Work, call: str, asked: Recall) -> None:
 
 def _only_reads(call: Call) -> bool:
     tool = TOOLS.get(call.tool)
+    if call.tool == MANAGE_SKILL:
+        return False
     return tool is None or tool.touches in {"nothing", "reads"}

@@ -1,6 +1,8 @@
 """Ask what happened: reads journals a page at a time and lets the timeline's folds answer."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import closing
 
 from core.domain.problems import Problem
 from core.domain.steps import Step, line
@@ -82,6 +84,15 @@ class Past:
     def compare(self, a: str, b: str, run_a: int = 0, run_b: int = 0) -> Alignment:
         """Two sessions side by side, or one run of each."""
         return align(self._steps(a, run_a), self._steps(b, run_b))
+
+    async def compared(self, a: str, b: str) -> Alignment:
+        """The same, in a thread of its own: a window asks, and runs go on."""
+
+        def work() -> Alignment:
+            with closing(self._reader.again()) as reader:
+                return Past(self._journal, reader).compare(a, b)
+
+        return await asyncio.to_thread(work)
 
     def _steps(self, session: str, run: int) -> list[Step]:
         row = self._reader.session(session)

@@ -17,7 +17,8 @@ from core.models.sites import Site
 from core.models.trial import Trial, try_model
 from core.settings.file import SettingsFile
 from core.settings.schema import Provider, Wire
-from core.settings.secrets import Key
+from core.settings.secrets import Key, Owner
+from core.tools.web import ENGINES, owner
 
 LIST_S = 5.0
 PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy")
@@ -132,17 +133,23 @@ class Providers:
 
     async def give_key(self, name: str, value: str, *, keep: bool = True) -> Key:
         """Keep the key of a server; where it was kept, and why not elsewhere."""
-        site = self._catalogue.site(name)
+        whose = self._owner(name)
         check_key(value)
         if not value:
             raise Problem("There is no key.", "It is empty.", "Give the key that this server gave you.")
         if keep:
-            return await self._catalogue.secrets.keep(site.owner, value)
-        return self._catalogue.secrets.keep_for_now(site.owner, value)
+            return await self._catalogue.secrets.keep(whose, value)
+        return self._catalogue.secrets.keep_for_now(whose, value)
 
     async def forget_key(self, name: str) -> bool:
         """Forget the key of a server; whether there was one."""
-        return await self._catalogue.secrets.forget(self._catalogue.site(name).owner)
+        return await self._catalogue.secrets.forget(self._owner(name))
+
+    def _owner(self, name: str) -> Owner:
+        """Of a model server, or of a search engine."""
+        if name in ENGINES and name not in self._catalogue.sites():
+            return owner(name, self._settings.now)
+        return self._catalogue.site(name).owner
 
     async def _row(self, site: Site, key: Key, there: bool, fresh: bool) -> ProviderRow:
         local = site.free or site.by != "Journeyman"

@@ -18,6 +18,7 @@ from core.domain.text import Text
 from core.engine.doubt import GOES_ON
 from core.settings.schema import Settings
 from core.store.schedule_book import ScheduleBook
+from core.workspace.paths import workspace
 
 LOOK_S = 20.0  # a computer that slept tells nobody how long
 CUT = "Journeyman ended while it was being begun."
@@ -84,14 +85,13 @@ class Schedules:
             raise Problem("There is no task.", "", "Say what is to be done.")
         if not (wish.at or wish.every):
             raise Problem("There is no time.", "", "Name one with --at, or an interval with --every, or both.")
-        if not wish.folder.is_dir():
-            raise Problem(f"There is no folder {wish.folder}.", "", "Name one that exists.")
+        folder = workspace(wish.folder)
         step = read_every(wish.every) if wish.every else None
         first = read_when(wish.at, moment) if wish.at else 0
         if step and not first:
             first = moment + step[0] * step[1].days * 86400 * SECOND + step[0] * step[1].seconds * SECOND
         made = Schedule(
-            session_id()[:4], wish.task, str(wish.folder), wish.model, first, first, wish.every, wish.missed, wish.mode,
+            session_id()[:4], wish.task, str(folder), wish.model, first, first, wish.every, wish.missed, wish.mode,
             wish.script,
         )  # fmt: skip
         await self._book.keep(made)

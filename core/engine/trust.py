@@ -54,7 +54,11 @@ class Obeyed:
     pins: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, name: str, body: bytes) -> bool:
-        return self.all or self.pins.get(name) == digest(body)
+        return self.knows(name, digest(body))
+
+    def knows(self, name: str, mark: str) -> bool:
+        """The same of a file whose contents are known by their digest."""
+        return self.all or self.pins.get(name) == mark
 
     def why(self) -> str:
         """What to tell of a file that is not obeyed."""
@@ -121,6 +125,12 @@ async def trust(book: RuleBook, folder: str, trusted: bool, pins: Mapping[str, s
     await book.add([replace(said, matches=(*said.matches, *kept))])
 
 
+async def trust_also(book: RuleBook, folder: str, marks: Mapping[str, str]) -> None:
+    """Of a folder that is trusted already: these files as they are now, because the person wrote them."""
+    if (said := _said(book.read(), folder)) and said.effect == "allow":
+        await trust(book, folder, True, _pins(said) | dict(marks), said.by)
+
+
 def _said(book: Book, folder: str) -> Rule | None:
     key = _key(folder)
     return next((rule for rule in reversed(book.rules or ()) if rule.tool == TOOL and rule.where == key), None)
@@ -165,3 +175,9 @@ def refuse_unfit(folder: Path, data: Path) -> None:
         names = {Path(real.anchor): "the whole disk", data.resolve(): "the data of Journeyman"}
         what = f"An agent cannot work in {real}."
         raise Problem(what, f"It is {names.get(real, 'your whole home')}.", "Choose a folder in it, or make one.")
+
+
+async def pass_on(book: RuleBook, folder: str, other: str) -> None:
+    """What the person said of a folder holds for a copy of it: of the same contents, and no others."""
+    if said := _said(book.now(), folder):
+        await trust(book, other, said.effect == "allow", _pins(said), said.by)

@@ -34,6 +34,8 @@ def refuse_wrong(name: str, value: Any) -> None:
             raise _wrong(name, f"{value:g} is not between {low:g} and {high:g}.")
     if name == "providers":
         _refuse_providers(value)
+    if name == "web_search_url" and value:
+        check_address(value, plain=True)
     if name == "proxy" and value:
         _refuse_proxy(value)
     named = [value] if name == "model" and value and value not in NAMES else _models(name, value)

@@ -8,7 +8,9 @@ from core.domain.tiers import Tiers as Tiers
 
 FORM = 1
 MODELS = "Models and keys"
+WEB = "Web search"
 Wire = Literal["chat", "responses", "anthropic", "ollama"]
+Search = Literal["none", "searxng", "brave", "tavily"]
 Theme = Literal["system", "light", "dark", "contrast"]
 
 
@@ -103,6 +105,12 @@ class Settings:
         About("Limits", "Context", "Compact the context from so many tokens on. 0: at 80% of what the model takes.",
               0, 10**9),
     )  # fmt: skip
+    web_search: Search = setting(
+        "none", About(WEB, "Search engine", "What agents search the web with. None: they have no such tool.")
+    )
+    web_search_url: str = setting(
+        "", About(WEB, "Address", "Of your SearXNG, else http://127.0.0.1:8888. Empty for the others: their own.")
+    )
     proxy: str = setting(
         "", About("Network", "Proxy", "Requests go through it, but not those to this machine. Empty: none is used.")
     )

@@ -25,6 +25,7 @@ class Reader:
     """A connection of one thread that can only read. `frozen` reads a file in a folder nobody may write to."""
 
     def __init__(self, path: Path, *, frozen: bool = False) -> None:
+        self._place = (path, frozen)
         flags = "immutable=1" if frozen else "mode=ro"
         self._db = sqlite3.connect(f"{path.absolute().as_uri()}?{flags}", uri=True, isolation_level=None)
         self._db.execute("PRAGMA query_only = 1")
@@ -32,6 +33,11 @@ class Reader:
 
     def close(self) -> None:
         self._db.close()
+
+    def again(self) -> "Reader":
+        """Another one on the same file, for another thread."""
+        path, frozen = self._place
+        return Reader(path, frozen=frozen)
 
     def sessions(self) -> list[SessionRow]:
         """Every session, the newest first."""

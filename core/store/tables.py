@@ -3,7 +3,20 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sqlalchemy import Column, Float, ForeignKey, Integer, LargeBinary, NullPool, Text, create_engine, desc, func, text
+from sqlalchemy import (
+    Column,
+    Float,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    NullPool,
+    Text,
+    UniqueConstraint,
+    create_engine,
+    desc,
+    func,
+    text,
+)
 from sqlmodel import Field, Session, SQLModel, select
 
 from core.store.files import size_of, wal_of
@@ -197,6 +210,81 @@ class ProposalTable(SQLModel, table=True):
     settled: int
     settled_by: str = Field(sa_type=Text)
     result: str = Field(sa_type=Text)
+
+
+class MemoryPlaceTable(SQLModel, table=True):
+    """A folder, an agent or a session that memories are for, and what of them is indexed."""
+
+    __tablename__ = "memory_place"
+    __table_args__ = (UniqueConstraint("reach", "place"),)
+    number: int | None = Field(default=None, primary_key=True)
+    reach: str = Field(sa_type=Text)
+    place: str = Field(sa_type=Text)
+    memories: int
+    words: int
+    around: int
+
+
+class MemoryTable(SQLModel, table=True):
+    """A memory as its changes left it; `parts` and `links` are JSON, or empty."""
+
+    __tablename__ = "memory"
+    key: int | None = Field(default=None, primary_key=True)
+    id: str = Field(sa_type=Text, unique=True)
+    kind: str = Field(sa_type=Text)
+    text: str = Field(sa_type=Text)
+    around: str = Field(sa_type=Text)
+    parts: str = Field(sa_type=Text)
+    confidence: float = Field(sa_type=Float)
+    author: str = Field(sa_type=Text)
+    session: str = Field(sa_type=Text, index=True)
+    seq: int
+    made: int
+    changed: int
+    version: int
+    evidence: int
+    pinned: int
+    standing: str = Field(sa_type=Text)
+    links: str = Field(sa_type=Text)
+    words: str = Field(sa_type=Text)
+    around_words: str = Field(sa_type=Text)
+    print: str = Field(sa_type=Text, index=True)
+    recalled: int
+    used: int
+    good: int
+    bad: int
+    last: int
+
+
+class MemoryVersionTable(SQLModel, table=True):
+    """One thing that happened to a memory; `said` is JSON, empty where nothing it says changed."""
+
+    __tablename__ = "memory_version"
+    memory: str = Field(sa_type=Text, primary_key=True)
+    number: int = Field(primary_key=True)
+    at: int
+    did: str = Field(sa_type=Text)
+    by: str = Field(sa_type=Text)
+    said: str = Field(sa_type=Text)
+    session: str = Field(sa_type=Text)
+    seq: int
+    why: str = Field(sa_type=Text)
+    other: str = Field(sa_type=Text)
+    back: int
+
+
+class MemoryUseTable(SQLModel, table=True):
+    """A memory that a run was told; `went` is good, bad, or empty where nobody said."""
+
+    __tablename__ = "memory_use"
+    session: str = Field(sa_type=Text, primary_key=True)
+    run: int = Field(primary_key=True)
+    memory: str = Field(sa_type=Text, primary_key=True, index=True)
+    version: int
+    at: int
+    score: float = Field(sa_type=Float)
+    used: int
+    went: str = Field(sa_type=Text)
 
 
 @dataclass(frozen=True, slots=True)

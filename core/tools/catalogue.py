@@ -24,6 +24,8 @@ from core.tools.report import REPORT
 from core.tools.run import RUN
 from core.tools.schema import read_strictly, schema_of
 from core.tools.search import SEARCH
+from core.tools.search_web import SEARCH_WEB
+from core.tools.skill import MANAGE_DESCRIPTION, MANAGE_SKILL, USE_DESCRIPTION, USE_SKILL, ManageSkill, UseSkill
 from core.tools.todo import TODO
 from core.tools.tool import Tool
 from core.tools.write import WRITE
@@ -31,17 +33,26 @@ from core.tools.write import WRITE
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-TOOLS: Mapping[str, Tool] = MappingProxyType(
-    {tool.name: tool for tool in (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, CHECK, FETCH, TODO, DECIDE, REPORT)}
-)
+_ALL = (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, CHECK, FETCH, SEARCH_WEB, TODO, DECIDE, REPORT)
+TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in _ALL})
 ASK = "ask_user"
 ASK_DESCRIPTION = (
     "Ask the person one question and wait for the answer. Offer up to four options where you can; "
     "say in `why` what hangs on it."
 )
 
+# What the engine itself does: what a model is told of it, and what it takes.
+OWN: Mapping[str, tuple[str, type[Any]]] = MappingProxyType(
+    {
+        ASK: (ASK_DESCRIPTION, AskUser),
+        DELEGATE: (DELEGATE_DESCRIPTION, Delegate),
+        RECALL: (DESCRIPTION, Recall),
+        USE_SKILL: (USE_DESCRIPTION, UseSkill),
+        MANAGE_SKILL: (MANAGE_DESCRIPTION, ManageSkill),
+    }
+)
 _PARAMETERS: Mapping[str, type[Any]] = MappingProxyType(
-    {name: tool.parameters for name, tool in TOOLS.items()} | {ASK: AskUser, DELEGATE: Delegate, RECALL: Recall}
+    {name: tool.parameters for name, tool in TOOLS.items()} | {name: takes for name, (_, takes) in OWN.items()}
 )
 
 
@@ -55,7 +66,7 @@ def _reader(name: str) -> "TypeAdapter[Any]":
 
 def names() -> tuple[str, ...]:
     """Of every tool, and of what the engine itself does."""
-    return (*TOOLS, ASK, DELEGATE, RECALL)
+    return (*TOOLS, *OWN)
 
 
 def spec(tool: Tool) -> ToolSpec:
@@ -65,8 +76,8 @@ def spec(tool: Tool) -> ToolSpec:
 
 def specs(among: Collection[str] = ()) -> tuple[ToolSpec, ...]:
     """Every tool, and what the engine itself does; only those named where some are, and what was dropped always."""
-    own = ((ASK, ASK_DESCRIPTION), (DELEGATE, DELEGATE_DESCRIPTION), (RECALL, DESCRIPTION))
-    whole = (*map(spec, TOOLS.values()), *(ToolSpec(name, said, schema_of(_reader(name))) for name, said in own))
+    own = (ToolSpec(name, said, schema_of(_reader(name))) for name, (said, _) in OWN.items())
+    whole = (*map(spec, TOOLS.values()), *own)
     return tuple(one for one in whole if not among or one.name in among or one.name == RECALL)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from core.domain.problems import Problem
 from core.workspace.process import Finished, Running
-from core.workspace.scan import Altered, Scan
+from core.workspace.scan import Altered
 from core.workspace.thread import to_its_end
 
 MOST = 8
@@ -28,10 +28,13 @@ class Ended:
 
 @dataclass(slots=True)
 class Background:
-    """One of them. `noted`: what others of the run made of files meanwhile, which is not its doing."""
+    """One of them.
+
+    `changes` looks what it did to files; `noted` is what others of the run made of them meanwhile, not its doing.
+    """
 
     command: str
-    scan: Scan
+    changes: Callable[[], tuple[Altered, ...]]
     running: Running = field(init=False)
     fresh: bytearray = field(default_factory=bytearray)
     dropped: int = 0
@@ -111,7 +114,7 @@ class Commands:
 
     async def _follow(self, call: str, one: Background) -> None:
         done = await one.running.until_end()
-        changes, _ = await to_its_end(one.scan.after)
+        changes = await to_its_end(one.changes)
         if self._tell:
             await self._tell(Ended(call, tuple(_own(changes, one.noted)), done, one.command))
 

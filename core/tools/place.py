@@ -9,6 +9,7 @@ from core.domain.consent import Level
 from core.domain.problems import Problem
 from core.tools.commands import Commands
 from core.tools.way_out import WayOut
+from core.tools.web import Web
 from core.workspace.broker import Broker
 from core.workspace.sandbox import Sandbox, of_this_machine
 from core.workspace.scan import Scan
@@ -63,6 +64,7 @@ class Place:
         commands: those that go on in the background.
         hear: told what a command prints, while it runs.
         safe: the person's hooks are left out.
+        web: asks the search engine that the person set.
     """
 
     folder: Path
@@ -76,6 +78,7 @@ class Place:
     call: str = ""
     word: Word = UNSAID
     safe: bool = False
+    web: Web | None = None
 
     @property
     def sandbox(self) -> Sandbox:
@@ -114,6 +117,7 @@ def open_place(
     choose: Callable[[], Sandbox] | None = None,
     *,
     safe: bool = False,
+    web: Web | None = None,
 ) -> Place:
     """The place of a run; costs next to nothing until a command runs."""
     try:
@@ -122,4 +126,6 @@ def open_place(
         what, do = f"The folder {folder} cannot be opened.", "Put it back, or start a session in another folder."
         raise Problem(what, f"{error.strerror}.", do) from error
     walls = Walls(choose or partial(of_this_machine, data / PROOF))
-    return Place(folder, data, broker, Scan(folder, broker=broker), walls, WayOut(), Commands(), hear, safe=safe)
+    return Place(
+        folder, data, broker, Scan(folder, broker=broker), walls, WayOut(), Commands(), hear, safe=safe, web=web
+    )

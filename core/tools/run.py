@@ -9,14 +9,16 @@ from annotated_types import Gt, Le
 from core.tools.commands import Background
 from core.tools.place import Place
 from core.tools.says import Says
+from core.tools.taken_back import take_back
 from core.tools.tool import Change, Result, Tool
 from core.workspace.launch import Asked, Limits, Permit
 from core.workspace.process import Finished
 from core.workspace.sandbox import Sandbox
-from core.workspace.scan import Missed
+from core.workspace.scan import Altered, Missed
 from core.workspace.thread import to_its_end
 
 USUAL_S, DAY_S = 120.0, 86_400.0
+TAKEN_BACK = "taken back, because other programs obey it and nobody allowed it: {}; use write, which asks"
 NAMED = 20  # paths named to the model, of each kind
 
 
@@ -43,19 +45,26 @@ async def run(parameters: Run, place: Place) -> Result:
     try:
         done = await sandbox.run(asked, place.listener())
     except asyncio.CancelledError:
-        changes, _ = await to_its_end(place.scan.after)
+        changes, _, _ = await to_its_end(look_after, place, parameters.command)
         await place.commands.stopped(place.call, changes)
         raise
-    changes, missed = await to_its_end(place.scan.after)
-    output = "".join([done.output, *(f"\n[{note}]" for note in notes(done, missed, place.out.refused()))])
+    changes, missed, gone = await to_its_end(look_after, place, parameters.command)
+    told = [*notes(done, missed, place.out.refused()), *([TAKEN_BACK.format(_names(gone))] if gone else [])]
+    output = "".join([done.output, *(f"\n[{note}]" for note in told)])
     made = tuple(Change(change.path, change.before, change.after, change.modes) for change in changes)
     return Result(output, bool(done.ended) or done.exit_code != 0, done.exit_code, made)
+
+
+def look_after(place: Place, command: str) -> tuple[tuple[Altered, ...], Missed, tuple[str, ...]]:
+    """What a command changed, after what it must not leave behind was taken back."""
+    return take_back(place, command, place.word, *place.scan.after())
 
 
 async def _begin(sandbox: Sandbox, asked: Asked, place: Place) -> Result:
     """Start it and let it go on."""
     said, tell = place.call, place.listener()
-    one = Background(asked.command, place.scan.fork())
+    aside = replace(place, scan=place.scan.fork())
+    one = Background(asked.command, lambda: look_after(aside, asked.command)[0])
 
     def hear(piece: bytes) -> None:
         one.hear(piece)

@@ -23,6 +23,12 @@ def branch(folder: Path) -> str:
     return ""
 
 
+def is_worktree(folder: Path) -> bool:
+    """Whether the folder is in a linked worktree: its repository is elsewhere."""
+    top = next((place for place in (folder, *folder.parents) if os.path.lexists(place / ".git")), folder)
+    return "/worktrees/" in Path(_read(top / ".git").strip()).as_posix()
+
+
 def _head(repository: Path) -> str:
     said = _read(repository / "HEAD").strip()
     if said.startswith(HEAD):

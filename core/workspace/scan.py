@@ -48,10 +48,14 @@ class Altered:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """Paths that were changed without their contents being known, and protected ones that were changed at all."""
+    """Paths that were changed without their contents being known, and protected ones that were changed at all.
+
+    `made` are those without contents that were not there before.
+    """
 
     contents: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
+    made: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +160,8 @@ class Scan:
                 else:
                     lost.append(found)
         self._look = now
-        return tuple(altered), Missed(tuple(lost), tuple(guarded))
+        made = tuple(path for path in lost if path not in old)
+        return tuple(altered), Missed(tuple(lost), tuple(guarded), made)
 
     def _reach(self) -> AbstractContextManager[Broker]:
         return nullcontext(self._broker) if self._broker else Broker(self.folder)

@@ -1,14 +1,17 @@
 """A run begun from the first screen, by a model of a real server on this machine."""
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QPlainTextEdit, QPushButton
 
 from core.engine.engine import Engine
+from tests.core.workspace.test_branch import git
 from tests.ui.hands import click, find, write
 from tests.ui.test_desktop import Person, live, until
+from ui.timeline.header import FactLine
 from ui.trust_dialog import TrustDialog
 from ui.window import MainWindow
 
@@ -28,6 +31,41 @@ def test_a_task_with_a_folder_and_a_model_becomes_a_session(qapp: QApplication, 
         window.stop_wanted.emit()
         await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
         await asyncio.sleep(0)
+
+    live(qapp, home, act)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_session_begins_in_a_worktree_where_there_is_a_repository(
+    qapp: QApplication, home: Path, tmp_path: Path
+) -> None:
+    folder, plain = tmp_path / "work", tmp_path / "plain"
+    plain.mkdir()
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "one")
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await person.program.engine.ask(set_model)
+        tick = find(window.start, QCheckBox, "start.worktree")
+        window.start.begin.set_folder(str(folder))
+        await until(lambda: tick.isVisibleTo(window.start), "the offer")
+        window.start.begin.set_folder(str(plain))
+        assert not tick.isVisibleTo(window.start) and not window.start.begin.apart
+        window.start.begin.set_folder(str(folder))
+        await until(lambda: tick.isVisibleTo(window.start), "the offer again")
+        tick.click()
+        await begin(window, folder)
+        dialog = await until(lambda: window.findChild(TrustDialog), "the question")
+        click(find(dialog, QPushButton, "trust.yes"))
+        session = await until(lambda: window.selection.session, "the session")
+        place = Path(window.row(session).folder)
+        assert place.parent == tmp_path / "work.worktrees"
+        line = find(window.view.page, FactLine, "run.facts")
+        await until(lambda: "worktree" in line.accessibleName(), "the branch in the header")
+        window.stop_wanted.emit()
+        await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
 
     live(qapp, home, act)
 

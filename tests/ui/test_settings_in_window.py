@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPushB
 
 from app.restoring import put_back, restored
 from core.domain.problems import Trouble
+from core.domain.schedule import Schedule
 from core.engine.engine import Engine
 from core.settings.schema import MODELS
 from tests.servers.scripted import answer, chunk, scripted, stream
@@ -90,6 +91,37 @@ def test_a_server_is_added_tried_used_and_removed(qapp: QApplication, home: Path
         assert field.text() and person.notice() == ""
 
     live(qapp, home, act)
+
+
+def test_a_schedule_is_added_and_removed(qapp: QApplication, home: Path, tmp_path: Path) -> None:
+    """The window looks after it; what cannot be is said at the foot."""
+
+    async def act(person: Person) -> None:
+        await until(person.window.start.isVisible, "the start screen")
+        dialog = await opened(person)
+        dialog.show_page("Schedules")
+        foot = find(dialog, QLabel, "settings.said")
+        write(find(dialog, QLineEdit, "settings.schedules.task"), "Look after it.")
+        write(find(dialog, QLineEdit, "settings.schedules.folder"), str(tmp_path))
+        write(find(dialog, QLineEdit, "settings.schedules.at"), "soon")
+        click(find(dialog, QPushButton, "settings.schedules.add"))
+        await until(lambda: "is no time" in foot.text(), "what is wrong")
+        find(dialog, QLineEdit, "settings.schedules.at").setText("2999-12-31 09:00")
+        click(find(dialog, QPushButton, "settings.schedules.add"))
+        await until(lambda: "Added: once, 2999-12-31 09:00" in foot.text(), "that it was taken")
+        [made] = await person.program.engine.ask(every)
+        assert (made.task, made.folder) == ("Look after it.", str(tmp_path))
+        remove = f"settings.schedule.{made.id}.remove"
+        click(await until(lambda: dialog.findChild(QPushButton, remove), "its row"))
+        await until(lambda: dialog.findChild(QPushButton, remove) is None, "that it is gone")
+        assert await person.program.engine.ask(every) == [] and person.notice() == ""
+
+    live(qapp, home, act)
+
+
+async def every(engine: Engine) -> list[Schedule]:
+    assert engine.schedules.watched
+    return engine.schedules.all()
 
 
 def test_a_hit_opens_its_session_at_its_place(qapp: QApplication, home: Path) -> None:

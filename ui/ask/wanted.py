@@ -94,6 +94,7 @@ def facts(wanted: Wanted, home: str = "") -> list[Fact]:
     """Why it is asked, what it can touch, how well it is confined, and what the run has read."""
     request = wanted.request
     said = [
+        Fact(_tr("Asked by"), _tr("the sub-agent {}").format(one_line(request.agent)) if request.agent else ""),
         Fact(_tr("Because"), one_line(request.why)),
         Fact(_tr("It can"), _reach(wanted, home or str(Path.home()))),
     ]

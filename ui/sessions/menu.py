@@ -29,6 +29,9 @@ def session_menu(look: Look, rows: Sequence[SessionRow], wish: Wish, parent: QWi
         _add(menu, look, "fork", _tr("Fork"), "share", wish)
         _add(menu, look, "folder", _tr("Show the folder"), "folder", wish)
         menu.addSeparator()
+    if len(rows) == 2:
+        _add(menu, look, "compare", _tr("Compare"), "columns-2", wish)
+        menu.addSeparator()
     pinned, archived = all(row.pinned for row in rows), all(row.archived for row in rows)
     _add(menu, look, "unpin" if pinned else "pin", _tr("Unpin") if pinned else _tr("Pin"), "pin", wish)
     archive = _tr("Take out of the archive") if archived else _tr("Archive")

@@ -43,6 +43,7 @@ class SessionsPanel(QFrame):
     renamed = Signal(str, str)
     filed = Signal(str, list)  # a word (pin, archive, trash, restore, forget, fork, folder…) and the sessions meant
     undo_wanted = Signal()
+    compared = Signal(str, str)
     new_run = Signal()
     searched = Signal(str)
 
@@ -247,6 +248,8 @@ class SessionsPanel(QFrame):
     def _wish(self, word: str, rows: list[SessionRow]) -> None:
         if word == "rename":
             self._view.rename()
+        elif word == "compare":
+            self.compared.emit(rows[0].id, rows[1].id)
         elif word == "open":
             self._choose(self._model.place(rows[0].id))
         else:

@@ -18,10 +18,13 @@ from PySide6.QtWidgets import (
 
 from core.domain.problems import Trouble
 from core.domain.rules import Rule
-from core.settings.schema import MODELS, About, Settings
+from core.domain.schedule import Schedule
+from core.settings.schema import MODELS, WEB, About, Settings
 from ui.settings.fields import control, settable
 from ui.settings.models import ModelsPage
 from ui.settings.pages import DataPage, DataState, FoldersPage, RulesPage, is_of_folder
+from ui.settings.schedules import SchedulesPage
+from ui.settings.web import WebKey
 from ui.theme import Look
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
@@ -49,6 +52,8 @@ class SettingsDialog(QDialog):
     revoked = Signal(str)
     data_wanted = Signal(str, str)  # what, and with which backup
     session_wanted = Signal(str)
+    schedule_added = Signal(object)
+    schedule_removed = Signal(str)
     servers_wanted = Signal(str, str)  # what, and of which server or model
 
     def __init__(self, look: Look, shown: Shown, parent: QWidget | None = None) -> None:
@@ -71,6 +76,7 @@ class SettingsDialog(QDialog):
         self._pages.setMaximumWidth(look.size(PAGES_WIDTH))
         self._stack = QStackedWidget()
         self._data: DataState | None = None
+        self._scheduled: Sequence[Schedule] = ()
         self._counted: QWidget
         self._said = label("", look.fonts.second, "third", name="settings.said", wrap=True)
         self._none = label(self.tr("No setting is called so."), look.fonts.text, "second", name="settings.none")
@@ -127,6 +133,10 @@ class SettingsDialog(QDialog):
             known.setFilterMode(Qt.MatchFlag.MatchContains)
             field.setCompleter(known)
 
+    def show_schedules(self, found: Sequence[Schedule]) -> None:
+        self._scheduled = found
+        self.schedules.show_schedules(found)
+
     def show_data(self, state: DataState) -> None:
         """Counting takes a while where there is much; it is shown when it is there."""
         self._data = state
@@ -175,6 +185,12 @@ class SettingsDialog(QDialog):
                 self.models.wanted.connect(self.servers_wanted)
                 column.insertWidget(column.count() - 1, self.models)
                 self._found.append((self.tr("servers key keys keyring test price window add").casefold(), self.models))
+            if title == WEB:
+                key = WebKey(self._look, self._shown.settings.web_search)
+                key.wanted.connect(self.servers_wanted)
+                self.changed.connect(lambda name, value, key=key: key.use(value) if name == "web_search" else None)
+                column.insertWidget(column.count() - 1, key)
+                self._found.append((self.tr("web search key searxng brave tavily").casefold(), key))
             self._add(title, page)
         known, why = self._shown.rules, self._shown.why
         rules = RulesPage(self._look, None if known is None else [r for r in known if not is_of_folder(r)], why)
@@ -183,6 +199,12 @@ class SettingsDialog(QDialog):
             part.revoked.connect(self.revoked)
         self._add_whole(self.tr("Rules"), rules)
         self._add_whole(self.tr("Folders"), folders)
+        self.schedules = SchedulesPage(self._look)
+        self.schedules.show_schedules(self._scheduled)
+        self.schedules.added.connect(self.schedule_added)
+        self.schedules.removed.connect(self.schedule_removed)
+        self.schedules.session_wanted.connect(self.session_wanted)
+        self._add_whole(self.tr("Schedules"), self.schedules)
         self._counted = label(self.tr("Counting…"), self._look.fonts.text, "second", name="settings.data.counting")
         self._add_whole(self.tr("Data"), self._counted)
 

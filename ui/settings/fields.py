@@ -14,7 +14,12 @@ from ui.theme import Look
 from ui.widgets.tick import Tick
 
 Told = Callable[[Any], None]
-WORDS = {"system": "As the system has it", "light": "Light", "dark": "Dark", "contrast": "High contrast"}
+WORDS = {"system": "As the system has it", "light": "Light", "dark": "Dark", "contrast": "High contrast"} | {
+    "none": "None",
+    "searxng": "SearXNG",
+    "brave": "Brave Search",
+    "tavily": "Tavily",
+}
 SHOWN_AS_LISTS = frozenset({"providers", "prices"})  # edited where they are shown, not as a field
 
 

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QVBoxLayout, 
 from ui.figures import short_folder
 from ui.theme import Look
 from ui.widgets.button import Button
+from ui.widgets.tick import Tick
 from ui.widgets.words import WordsField, label, surface
 
 LINES: Final = 8
@@ -34,6 +35,7 @@ class BeginBox(QWidget):
     """Says when there is all it takes; the folder chosen last is offered again."""
 
     begun = Signal(str, str, str)  # task, folder, model
+    folder_chosen = Signal(str)
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -51,6 +53,11 @@ class BeginBox(QWidget):
         self._models.setFont(look.fonts.text)
         self._models.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self._models.setMinimumContentsLength(18)
+        self._apart = Tick(look, self.tr("In a worktree of its own"), name="start.worktree")
+        self._apart.setToolTip(
+            self.tr("The agent works in a copy beside the repository, on a new branch. You take it over by a merge.")
+        )
+        self._apart.hide()
         self._go = Button(look, self.tr("Start"), name="start.go", tone="primary")
         self._missing = label("", look.fonts.second, "second", name="start.missing")
         self._lay_out()
@@ -74,11 +81,24 @@ class BeginBox(QWidget):
         self.focus_words()
 
     def set_folder(self, folder: str) -> None:
+        if folder != self._folder:
+            self._apart.hide()  # until it is known whether there is a repository
         self._folder = folder
         shown = short_folder(folder, str(Path.home())) if folder else self.tr("Choose a folder…")
         self._place.setText(shown)
         self._place.setAccessibleName(self.tr("Folder: {}").format(shown) if folder else shown)
         self._tell()
+        self.folder_chosen.emit(folder)
+
+    @property
+    def apart(self) -> bool:
+        """It is to work in a git worktree of its own."""
+        return self._apart.isVisibleTo(self) and self._apart.isChecked()
+
+    def offer_worktree(self, folder: str, possible: bool) -> None:
+        """Where the folder is in a repository; one that was chosen since has its own answer."""
+        if folder == self._folder:
+            self._apart.setVisible(possible)
 
     def choose_folder(self) -> None:
         """A dialog of the system; it holds up nothing."""
@@ -109,6 +129,7 @@ class BeginBox(QWidget):
         self._words.set_font(look.fonts.text)
         self._models.setFont(look.fonts.text)
         self._missing.setFont(look.fonts.second)
+        self._apart.restyle(look)
         self._place.restyle(look)
         self._go.restyle(look)
 
@@ -143,6 +164,7 @@ class BeginBox(QWidget):
         column.setSpacing(8)
         column.addWidget(box)
         column.addLayout(foot)
+        column.addWidget(self._apart)
 
     def event(self, event: QEvent) -> bool:
         """Escape leaves the words, as in every field."""

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from core.domain.steps import Step
 from ui.figures import amount, duration, size, time_of_day
-from ui.timeline.looks import badges, kind_look, status_look, words
+from ui.looks import badges, kind_look, status_look, words
 from ui.timeline.pages import Rows
 
 WHY_LIMIT = 1_200

@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
 from core.domain.steps import Step
 from ui.figures import money
 from ui.icons import icon, pixmap
+from ui.looks import end_figures, plural, status_look, words
 from ui.theme import Look
-from ui.timeline.looks import end_figures, plural, status_look, words
 from ui.visible import visible
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.words import label

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QVBoxLayout
 from core.domain.sessions import SessionRow
 from ui.figures import amount, duration, money, short_folder
 from ui.icons import icon, pixmap
+from ui.looks import status_look, words
 from ui.theme import Look, blend
-from ui.timeline.looks import status_look, words
 from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
@@ -139,6 +139,7 @@ class RunHeader(QWidget):
     pause = Signal()
     resume = Signal()
     fork = Signal()
+    compare = Signal()
     branch_wanted = Signal(str)
     """The folder whose branch may have changed."""
 
@@ -157,6 +158,11 @@ class RunHeader(QWidget):
         self._fork.setToolTip(self.tr("Fork here: a new session that begins with everything up to the chosen step"))
         self._fork.setAccessibleName(self.tr("Fork at the chosen step"))
         self._fork.clicked.connect(self.fork)
+        self._compare = QToolButton()
+        self._compare.setObjectName("run.compare")
+        self._compare.setToolTip(self.tr("Compare with another session"))
+        self._compare.setAccessibleName(self.tr("Compare with another session"))
+        self._compare.clicked.connect(self.compare)
         self._pause = Button(look, self.tr("Pause"), name="run.pause", icon="pause")
         self._pause.setToolTip(self.tr("Pause after this round"))
         self._pause.clicked.connect(self.pause)
@@ -176,7 +182,7 @@ class RunHeader(QWidget):
         upper.addWidget(self._title)
         upper.addWidget(self._pill)
         upper.addStretch(1)
-        for part in (self._fork, *self._buttons):
+        for part in (self._fork, self._compare, *self._buttons):
             upper.addWidget(part)
         for button in self._buttons:
             button.hide()
@@ -220,5 +226,6 @@ class RunHeader(QWidget):
         self._pill.restyle(look)
         self._facts.restyle(look)
         self._fork.setIcon(icon("git-fork", look.theme.second))
+        self._compare.setIcon(icon("columns-2", look.theme.second))
         for button in self._buttons:
             button.restyle(look)

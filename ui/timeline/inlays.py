@@ -7,8 +7,8 @@ from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QTableView
 
 from core.domain.steps import Step
+from ui.looks import kind_look
 from ui.timeline.endings import ABOVE, BELOW, Endings, RunEnd
-from ui.timeline.looks import kind_look
 from ui.timeline.model import TimelineModel
 from ui.timeline.replies import DRAFT, Replies
 from ui.timeline.rows import RowPainter

@@ -6,8 +6,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from core.domain.steps import Step
+from ui.looks import interrupted_line, words
 from ui.theme import Look
-from ui.timeline.looks import interrupted_line, words
 from ui.widgets.button import Button
 from ui.widgets.edge import EdgeFrame
 from ui.widgets.elided import ElidedLabel

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from core.domain.steps import Step
-from ui.timeline.looks import words
+from ui.looks import words
 from ui.timeline.pages import PAGE
 
 FEWEST: Final = 3

@@ -8,9 +8,9 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 
 from core.domain.clock import SECOND, Clock, now
 from core.domain.steps import OPEN, Step
+from ui.looks import spoken_row, words
 from ui.timeline.folds import Folds
 from ui.timeline.likes import Group, Likes, summary
-from ui.timeline.looks import spoken_row, words
 from ui.timeline.pages import Pages, Rows, first_row
 
 WORDS_LIMIT = 64 * 1024

@@ -9,9 +9,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 from core.domain.steps import Step, verb
 from ui.figures import duration
 from ui.icons import pixmap
-from ui.theme import Look, blend
-from ui.timeline.layout import BUBBLE_WIDTH, EDGE, Columns, Heights
-from ui.timeline.looks import (
+from ui.looks import (
     Badge,
     badges,
     compaction_line,
@@ -21,6 +19,8 @@ from ui.timeline.looks import (
     status_look,
     words,
 )
+from ui.theme import Look, blend
+from ui.timeline.layout import BUBBLE_WIDTH, EDGE, Columns, Heights
 from ui.timeline.model import TimelineModel
 from ui.timeline.pictures import Pictures
 from ui.timeline.wrapped import WrappedTexts

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
 from core.domain.steps import Step
 from core.timeline.ledger import RESULTS, Item
 from ui.figures import amount
+from ui.looks import words
 from ui.theme import Look
-from ui.timeline.looks import words
 from ui.timeline.pages import Rows
 from ui.visible import visible
 from ui.widgets.paint import draw_frame, draw_line, draw_right

@@ -20,11 +20,11 @@ from PySide6.QtWidgets import (
 from core.domain.clock import Clock, now
 from core.domain.steps import Step
 from ui.icons import icon, pixmap
+from ui.looks import kind_look
 from ui.theme import Look
 from ui.timeline.changed import FILES, Changed, ChangedLines, PaneRows, changed_by, pictures_of
 from ui.timeline.described import Described, describe
 from ui.timeline.live import Live
-from ui.timeline.looks import kind_look
 from ui.timeline.output import FittedWords, OutputTab, WordsView
 from ui.timeline.sent import SentTab, request_of
 from ui.visible import visible

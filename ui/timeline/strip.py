@@ -10,8 +10,8 @@ from core.domain.clock import Clock, now
 from core.domain.steps import OPEN
 from core.store.marks import Mark
 from core.timeline.axis import Axis
+from ui.looks import kind_look
 from ui.theme import Look, blend
-from ui.timeline.looks import kind_look
 
 LANES: Final = {"thinking": 0, "done": 1, "command": 2, "network": 3, "agent": 3, "learned": 4, "failed": 4}
 LANE_COUNT: Final = 5

@@ -6,10 +6,9 @@ from typing import Final, NamedTuple
 
 from core.store.usage import Used
 from core.timeline.spending import Sum, grouped, total
-from ui.usage.words import Measure, value
+from ui.usage.words import OTHERS, Measure, value
 
 SPANS: Final = (1, 7, 28, 91, 364)  # days in a bar: as many as it takes to have room for each
-OTHERS: Final = "…"
 NAMED: Final = 5  # models that have a colour of their own
 
 
@@ -39,10 +38,8 @@ def bars(rows: Sequence[Used], first: date, last: date, most: int, models: Seque
         place = (date.fromisoformat(row.day) - first).days // span
         if 0 <= place < len(groups):
             groups[place].append(row)
-    return [
-        _bar(start, min(start + timedelta(days=span - 1), last), group, models)
-        for start, group in zip(starts, groups, strict=True)
-    ]
+    ends = [min(start + timedelta(days=span - 1), last) for start in starts]
+    return [_bar(start, end, group, models) for start, end, group in zip(starts, ends, groups, strict=True)]
 
 
 def _bar(first: date, last: date, rows: list[Used], models: Sequence[str]) -> Bar:

@@ -1,11 +1,12 @@
 """What models were asked for and what it cost: figures, a picture by day, a table, and a file for other programs."""
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Final, cast
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from core.domain.clock import now as wall_clock
@@ -16,8 +17,11 @@ from ui.bridge import Bridge
 from ui.figures import amount, duration
 from ui.page import Page, Say, Start
 from ui.theme import Look
+from ui.usage.bars import bars, names
+from ui.usage.legend import UsageLegend
+from ui.usage.plot import UsagePlot
 from ui.usage.table import UsageModel, UsageTable
-from ui.usage.words import cost
+from ui.usage.words import Measure, cost
 from ui.widgets.button import Button
 from ui.widgets.segments import Segments
 from ui.widgets.times import midnight_of, moment
@@ -53,11 +57,20 @@ class UsagePanel(Page):
         self._empty.hide()
         bys = [("day", self.tr("By day")), ("model", self.tr("By model")), ("folder", self.tr("By folder"))]
         self._by = Segments(look, self.tr("Figures"), bys, name="usage.by")
+        measures = [("tokens", self.tr("Tokens")), ("cost", self.tr("Cost")), ("time", self.tr("Time"))]
+        self._measure = Segments(look, self.tr("Plot"), measures, name="usage.measure")
+        self._plot = UsagePlot(look)
+        self._legend = UsageLegend(look)
+        self._unknown = label(
+            self.tr("No price is known of these models, so their cost is unknown."),
+            look.fonts.text, "second", name="usage.unknown", wrap=True,
+        )  # fmt: skip
         self._model = UsageModel()
         self._table = UsageTable(look, self._model)
         self._lay_out()
         self._range.chosen.connect(lambda _: self.ask())
         self._by.chosen.connect(lambda _: self._show_table())
+        self._measure.chosen.connect(lambda _: self._show_plot())
         self._export.clicked.connect(self.export)
 
     def open_on(self, about: tuple[str, ...]) -> None:
@@ -89,10 +102,11 @@ class UsagePanel(Page):
             if self._range.choice == "all"
             else self.tr("No model was asked for anything in these days. Choose a longer range, or start a run.")
         )
-        for part in (self._figures, self._by, self._table):
+        for part in (self._figures, self._measure, self._by, self._table):
             part.setVisible(bool(rows))
         self._empty.setVisible(not rows)
         self._export.setEnabled(bool(rows))
+        self._show_plot()
         self._show_table()
 
     def export(self) -> None:
@@ -121,12 +135,31 @@ class UsagePanel(Page):
         self._title.setFont(look.fonts.title)
         self._figures.setFont(look.fonts.text)
         self._empty.setFont(look.fonts.text)
-        for part in (self._range, self._by, self._export, self._table):
+        self._unknown.setFont(look.fonts.text)
+        for part in (self._range, self._measure, self._plot, self._legend, self._by, self._export, self._table):
             part.restyle(look)
 
     def _since(self) -> int:
         days = RANGES[self._range.choice]
         return midnight_of(moment(self._clock()) - timedelta(days=days - 1)) if days else 0
+
+    def _show_plot(self) -> None:
+        measure = cast(Measure, self._measure.choice)
+        unknown = measure == "cost" and bool(self._rows) and not total(self._rows).priced
+        drawn = bool(self._rows) and not unknown
+        self._unknown.setVisible(unknown)
+        self._plot.setVisible(drawn)
+        self._legend.setVisible(drawn)
+        if drawn:
+            models = names(self._rows, measure)
+            self._legend.show_names(models)
+            self._plot.show_bars(bars(self._rows, *self._days(), self._plot.room, models), measure)
+
+    def _days(self) -> tuple[date, date]:
+        """The first and the last day of the plot."""
+        today, days = moment(self._clock()).date(), RANGES[self._range.choice]
+        first = today - timedelta(days=days - 1) if days else date.fromisoformat(self._rows[0].day)
+        return min(first, today), today
 
     def _show_table(self) -> None:
         by = cast(By, self._by.choice)
@@ -146,6 +179,11 @@ class UsagePanel(Page):
         column.setSpacing(12)
         column.addWidget(self._figures)
         column.addWidget(self._empty)
+        column.addWidget(self._measure, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._plot)
+        column.addWidget(self._unknown)
+        column.addWidget(self._legend)
+        column.addSpacing(8)
         column.addWidget(self._by, 0, Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._table)
         column.addStretch(1)
@@ -159,3 +197,9 @@ class UsagePanel(Page):
         whole.addLayout(head)
         whole.addWidget(hairline())
         whole.addWidget(scroll, 1)
+
+    # Qt
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._show_plot()

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Final
 
-from PySide6.QtCore import QAbstractTableModel, QCoreApplication, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
 
 from core.timeline.spending import By, Sum
 from ui.figures import amount, duration
 from ui.theme import Look
-from ui.usage.words import cost, day_words, tr
+from ui.usage.words import cost, day_words, model_words, tr
 
 Index = QModelIndex | QPersistentModelIndex
 TOP: Final = QModelIndex()
@@ -67,7 +67,7 @@ class UsageModel(QAbstractTableModel):
     def _name(self, one: Sum) -> str:
         if self._by == "day":
             return day_words(one.name)
-        return one.name or QCoreApplication.translate("usage", "not named")
+        return model_words(one.name)
 
     def _tip(self, one: Sum, column: int) -> str:
         exact = {0: self._name(one), 2: f"{one.input:,}", 3: f"{one.cached:,}", 4: f"{one.output:,}"}

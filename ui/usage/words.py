@@ -1,12 +1,14 @@
 """How figures of use are said: an unknown price is said to be unknown."""
 
 from datetime import date
-from typing import Literal
+from typing import Final, Literal
 
 from PySide6.QtCore import QCoreApplication, QLocale
 
 from core.timeline.spending import Sum
 from ui.figures import amount, duration, money
+
+OTHERS: Final = "…"  # stands for the models that have no colour of their own
 
 Measure = Literal["tokens", "cost", "time"]
 
@@ -36,6 +38,10 @@ def scale_mark(amount_of: float, measure: Measure) -> str:
     if measure == "tokens":
         return amount(round(amount_of))
     return money(amount_of) if measure == "cost" else duration(round(amount_of)) or "0s"
+
+
+def model_words(name: str) -> str:
+    return tr("others") if name == OTHERS else name or tr("not named")
 
 
 def day_words(day: str) -> str:

@@ -17,6 +17,11 @@ class Tick(QCheckBox):
         self.setObjectName(name)
         self.setFont(look.fonts.text)
 
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.setFont(look.fonts.text)
+        self.update()
+
     def paintEvent(self, event: QPaintEvent) -> None:
         option, painter, theme = QStyleOptionButton(), QStylePainter(self), self._look.theme
         self.initStyleOption(option)

@@ -275,7 +275,7 @@ def live(script: str, wanted: Wishes) -> None:
                 possible.append(life.pause)
             if life.status == "paused" and not life.going:  # its place closes after the fact
                 possible += [partial(life.resume, settle), life.stop]
-            if life.going or life.status in {"done", "stopped", "failed"}:
+            if life.going or life.status in {"done", "stopped", "failed", "paused", "interrupted", "waiting"}:
                 possible.append(partial(life.say, 1 + facts % 3, flag))
             possible += [life.compact] * 2 + [life.fork]
             possible[number % len(possible)]()

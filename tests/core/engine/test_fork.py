@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,49 @@ def test_another_model_does_the_same_task(tmp_path: Path) -> None:
             with pytest.raises(Problem, match="no run 7"):
                 await scene.engine.history.again(session, 7)
             assert len(scene.engine.sessions()) == 2
+
+    bounded(main())
+
+
+def rests(scene: Scene, session: str) -> bool:
+    return scene.status(session) in {"done", "waiting"}
+
+
+def test_words_that_were_changed_while_they_waited_are_told_as_they_were_sent(tmp_path: Path) -> None:
+    """Also where the session was pinned meanwhile: entries name each other by their numbers."""
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            history, queue = scene.engine.history, scene.engine.queue
+            session = await scene.start(played(calling("ask_user", question="Which?"), {"text": "Done"}, then="loop"))
+            await scene.engine.shelf.pin([session], True)
+            await scene.when(lambda: scene.status(session) == "waiting")
+            await scene.engine.say(session, "first thought")
+            await scene.engine.say(session, "another")
+            await scene.engine.stop(session)
+            waits = [one.entry for one in await queue.list(session)]
+            await queue.edit(session, waits[0], "second thought")
+            await queue.remove(session, waits[1])
+            await queue.send_now(session, waits[0])
+            await scene.when(lambda: scene.status(session) == "waiting")
+            await scene.engine.stop(session)
+            told = await history.told(session, 2)
+            assert [one.text.head for one in told.words] == ["second thought"] and told.waited == (waits[0],)
+            for beginning, words in (
+                (await history.again(session, 2, script=played({"text": "Done"})), "second thought"),
+                (await history.instead(session, 2, "third thought"), "third thought"),
+            ):
+                name = beginning.session
+                await history.begin(beginning)
+                await scene.when(partial(rests, scene, name))
+                talk = await scene.services.runs.talk(name)
+                assert [one.text.head for one in talk.messages if one.role == "user"] == ["Go.", words]
+                assert not scene.engine.session(name).pinned
+            first = await history.instead(session, 1, "Go elsewhere.")
+            await history.begin(first)
+            await scene.when(lambda: scene.status(first.session) == "waiting")
+            talk = await scene.services.runs.talk(first.session)
+            assert [one.text.head for one in talk.messages if one.role == "user"] == ["Go elsewhere."]
 
     bounded(main())
 

@@ -10,8 +10,11 @@ import pytest
 
 from core.domain.events import KINDS
 from core.domain.steps import Step
+from core.memory.index import indexed
+from core.memory.memory import Memories
 from core.store.codec import decode, pack
 from core.store.journal import Journal
+from core.store.memory_book import MemoryBook
 from core.store.migrate import changes
 from core.store.opening import FILE, open_data
 from core.store.proposals import Proposals
@@ -57,7 +60,7 @@ def test_a_file_of_an_older_form_opens_and_shows_the_same(form: Path, tmp_path: 
     assert opened.database is not None and opened.notes == ()
     reader = Reader(opened.path)
     try:
-        kept = {"rules": _rules(opened.path), "schedules": _schedules(opened.path)}
+        kept = {"rules": _rules(opened.path), "schedules": _schedules(opened.path)} | _remembered(opened.path)
         shown = show(reader) | kept | _learned(opened.path, reader)
     finally:
         reader.close()
@@ -96,6 +99,20 @@ def _learned(path: Path, reader: Reader) -> dict[str, Any]:
     proposals = [dataclasses.asdict(one) for one in Proposals(path, None, Journal(None, reader)).find()]
     skills = {key: known._asdict() for key, known in store.known().items()}
     plain: dict[str, Any] = json.loads(json.dumps({"skills": skills, "versions": versions, "proposals": proposals}))
+    return plain
+
+
+def _remembered(path: Path) -> dict[str, Any]:
+    book = MemoryBook(path, None, indexed)
+    memories = Memories(book)
+    try:
+        known = memories.listed(standing=None)
+        told = {one.id: [dataclasses.asdict(change) for change in memories.changes(one.id)] for one in known}
+        found = [one.memory.id for one in memories.find("ports of the server")]
+        shown = {"memories": [dataclasses.asdict(one) for one in known], "changes": told, "remembered": found}
+    finally:
+        book.close()
+    plain: dict[str, Any] = json.loads(json.dumps(shown))
     return plain
 
 

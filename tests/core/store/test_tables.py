@@ -18,6 +18,10 @@ from tests.core.store.made import GOLDEN, fill
 NAMES = [
     "blob",
     "entry",
+    "memory",
+    "memory_place",
+    "memory_use",
+    "memory_version",
     "proposal",
     "question",
     "rule",

@@ -71,7 +71,7 @@ def test_failures_say_why(sandbox: Sandbox, ground: Ground) -> None:
         assert late.changes == (Change("half", None, b"before\n"),)
         (ground.folder / "big").write_bytes(b"x" * (2 << 20))
         assert "cannot be taken back: big" in made.use("rm big").output
-        assert "protected: .envrc" in made.use("echo x > .envrc").output
+        assert "protected: sitecustomize.py" in made.use("echo x > sitecustomize.py").output
 
 
 def test_protected_files_found_on_the_way(ground: Ground) -> None:
@@ -125,3 +125,54 @@ def test_nothing_is_proven_before_a_command_runs(ground: Ground) -> None:
     asyncio.run(place.close())
     with pytest.raises(Problem, match="cannot be opened"):
         open_place(ground.folder / "none", ground.outside)
+
+
+HOLES = {
+    "missing": "printf x > .mcp.json; mkdir .vscode; printf y > .vscode/tasks.json",
+    "hidden": "python3 -c \"open('.env'+'rc','w').write('evil')\"; "
+    "mkdir -p .agents/skills; echo z > .agents/skills/S.md",
+    "husky": "mkdir -p .husky && echo evil > .husky/pre-commit",
+    "renamed": "echo evil > x; mv x .envrc",
+    "link": "ln -s /etc/passwd .mcp.json",
+    "large": "head -c 3000000 /dev/zero > .envrc",
+    "nested": "mkdir -p a/.claude; echo evil > a/.claude/settings.json",
+    "new hook": "mkdir n && cd n && git init -q && echo evil > .git/hooks/pre-commit",
+    "git among others": "git checkout -q HEAD 2>/dev/null; echo evil > .envrc",
+}
+
+
+@pytest.mark.parametrize("case", sorted(HOLES))
+def test_p14_what_others_obey_does_not_stay_behind(case: str, sandbox: Sandbox, ground: Ground) -> None:
+    """Walls hold what is there; what a command makes anew is gone when it ends, and the model is told why."""
+    with bench(sandbox, ground.folder) as made:
+        done = made.use(HOLES[case] + "; echo kept > plain.txt")
+        left = [path for path in ground.folder.rglob("*") if path.is_file() or path.is_symlink()]
+        evil = (".mcp.json", ".envrc", "tasks.json", "S.md", "pre-commit", "settings.json")
+        assert [path for path in left if path.name in evil] == [], done.output
+        assert (
+            "taken back" in done.output and (ground.folder / ("n" if case == "new hook" else "") / "plain.txt").exists()
+        )
+        assert all(not change.path.endswith(evil) for change in done.changes)
+
+
+def test_p14_a_yes_or_a_checkout_leaves_it(sandbox: Sandbox, ground: Ground) -> None:
+    with bench(sandbox, ground.folder) as made:
+        done = made.use("echo x > .envrc", word=Word(opens=(".envrc",)))
+        assert (ground.folder / ".envrc").exists() and "taken back" not in done.output
+        name = "git -c user.name=a -c user.email=a@b"
+        words = [
+            "sh",
+            "-c",
+            f"git init -q . && git add -f .envrc && {name} commit -qm one && git rm -q .envrc && {name} commit -qm two",
+        ]
+        subprocess.run(words, cwd=ground.folder, check=True)
+        done = made.use("git checkout -q HEAD~1")
+        assert (ground.folder / ".envrc").read_text() == "x\n" and "protected: .envrc" in done.output
+
+
+def test_p14_a_low_wall_s_change_is_put_back(ground: Ground) -> None:
+    """Where the walls do not keep a command from what is there, it is as it was afterwards."""
+    (ground.folder / ".envrc").write_text("old")
+    with walls("landlock") as low, bench(low, ground.folder) as made:
+        done = made.use("python3 -c \"open('.env'+'rc','w').write('evil')\"")
+        assert (ground.folder / ".envrc").read_text() == "old" and "taken back" in done.output

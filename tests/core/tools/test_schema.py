@@ -22,6 +22,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "search": {"pattern": "x", "glob": "*.py"},
     "run": {"command": "ls", "timeout_s": 5, "background": True},
     "check": {"id": "r1c1", "wait_s": 1},
+    "search_web": {"query": "damp mould"},
     "fetch": {"url": "https://example.org/"},
     "todo": {"items": [{"text": "a", "status": "doing"}]},
     "decide": {"intent": "i", "options": [{"label": "a", "pros": ["p"]}], "choice": "a", "reason": "r"},

@@ -23,9 +23,8 @@ from ui.skills.name_dialog import NameDialog
 from ui.skills.panel import SkillsPanel
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
-SKILL = (
-    "---\nname: letters\ndescription: Write letters. Use when a letter is wanted.\n---\n\n# Letters\n\nRead first.\n"
-)
+HEAD = "---\nname: letters\ndescription: Write letters. Use when a letter is wanted.\n---\n"
+SKILL = f"{HEAD}\n# Letters\n\nRead first.\n"
 BOUND_S = 60
 
 

@@ -11,8 +11,8 @@ from pytestqt.qtbot import QtBot
 from core.domain.clock import SECOND
 from core.domain.steps import VERBS
 from tests.ui.timeline.journals import START, ListedRows, letter
+from ui.looks import KINDS, STATUSES
 from ui.timeline.folds import Folds
-from ui.timeline.looks import KINDS, STATUSES
 from ui.timeline.model import STEP_ROLE, TimelineModel
 from ui.timeline.pages import KEPT, PAGE
 

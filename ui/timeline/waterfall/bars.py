@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
 from core.domain.steps import Step, verb
 from ui.figures import amount, duration
 from ui.icons import pixmap
+from ui.looks import kind_look, words
 from ui.theme import Look, blend
-from ui.timeline.looks import kind_look, words
 from ui.timeline.waterfall.rows import YOURS, RunBars
 from ui.timeline.waterfall.scale import Scale
 from ui.visible import visible

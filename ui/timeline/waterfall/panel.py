@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 from core.domain.clock import Clock, now
 from core.domain.steps import Step
 from ui.figures import duration
+from ui.looks import words
 from ui.theme import Look
-from ui.timeline.looks import words
 from ui.timeline.waterfall.bars import Bars
 from ui.timeline.waterfall.rows import RunBars, Stretches
 from ui.timeline.waterfall.scale import since

@@ -9,7 +9,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from core.domain.clock import Clock, now
 from core.domain.steps import OPEN, Step
 from core.store.marks import Mark
-from ui.timeline.looks import spoken_row
+from ui.looks import spoken_row
 from ui.timeline.pages import Pages, Rows
 
 SLICE: Final = 5_000

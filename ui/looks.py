@@ -44,6 +44,7 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "find": KindLook("search", "network", "Looked for files"),
         "search": KindLook("search", "network", "Searched the folder"),
         "fetch": KindLook("arrow-down", "network", "Fetched a page"),
+        "search_web": KindLook("search", "network", "Searched the web"),
         "command": KindLook("terminal", "command", "Ran a command"),
         "hook": KindLook("terminal", "second", "Ran your hook"),
         "check": KindLook("terminal", "command", "Looked after a command"),

@@ -1,0 +1,1 @@
+"""What is remembered beyond one session: kept, recalled, ranked, faded."""

@@ -1,0 +1,133 @@
+"""Keep a sentence: refused where it must not be kept, merged where it is known, linked where another says otherwise."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from core.domain.ids import memory_id
+from core.domain.memory import AROUND, KINDS, LONGEST, PARTS, REACHES, Author, Change, Did, Memory, Said, sentence
+from core.domain.problems import Problem
+from core.memory.alike import alike, contrary
+from core.memory.guard import refusal
+from core.memory.index import print_of
+from core.memory.rank import fitting
+from core.memory.words import telling
+from core.store.memory_rows import MemoryRows
+
+NEIGHBOURS = 8  # memories that a new one is compared with
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Who keeps it, out of which session and step, and why."""
+
+    by: Author
+    session: str = ""
+    seq: int = 0
+    why: str = ""
+
+    def change(self, memory: str, number: int, at: int, did: Did, said: Said | None = None) -> Change:
+        """What it does to a memory."""
+        return Change(memory, number, at, did, self.by, said, self.session, self.seq, self.why)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What may be learnt, as an agent's profile says. `may` empty is everything; what is in `never` wins."""
+
+    may: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+
+    def refusal(self, said: Said) -> str:
+        """Why this may not be learnt; empty where it may."""
+        if found := next((topic for topic in self.never if _about(topic, said)), ""):
+            return f"This agent may never learn about {found!r}."
+        if self.may and not any(_about(topic, said) for topic in self.may):
+            return f"This agent may only learn about: {', '.join(self.may)}."
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What came of it. `others` say otherwise: a person should look at them."""
+
+    did: Literal["kept", "seen again"]
+    memory: Memory
+    others: tuple[Memory, ...] = ()
+
+
+def checked(said: Said, limits: Limits | None = None) -> Said:
+    """As it may be kept; a Problem says why it may not."""
+    text = " ".join((said.text or sentence(said.kind, said.parts)).split())
+    if said.kind not in KINDS or said.reach not in REACHES:
+        raise Problem(f"There is no {said.kind!r} for {said.reach!r}.", "", f"Kinds are: {', '.join(KINDS)}.")
+    if not any(sign.isalnum() for sign in text):
+        needs = " and ".join(PARTS[said.kind][:2])
+        raise Problem("There is nothing to remember.", "The text is empty.", f"Say it in a sentence, or give {needs}.")
+    if len(text) > LONGEST:
+        why = f"It has {len(text):,} characters; a memory has {LONGEST:,} at the most."
+        raise Problem("This is too long to remember.", why, "Say it in one sentence, or write a skill.")
+    if said.reach != "everywhere" and not said.place:
+        raise Problem(f"It is for a {said.reach}, but none is named.", "", f"Name the {said.reach}.")
+    made = replace(
+        said, text=text, around=said.around[:AROUND], place="" if said.reach == "everywhere" else said.place,
+        confidence=min(1.0, max(0.0, said.confidence)), parts=_parts(said.parts),
+    )  # fmt: skip
+    whole = " ".join((text, made.around, *made.parts.values()))
+    if why := refusal(whole) or (limits.refusal(made) if limits else ""):
+        raise Problem("This is not remembered.", why, "Say it without that, or not at all.")
+    return made
+
+
+def keep(rows: MemoryRows, said: Said, source: Source, at: int) -> Kept:
+    """Of what was checked, in one transaction: a new memory, or one more time for a known one."""
+    place = rows.number(said.reach, said.place)
+    near = () if said.kind == "outcome" else _neighbours(rows, said)
+    known = rows.same(place, said.kind, print_of(said.text)) if said.kind != "outcome" else ""
+    same = rows.memory(known) if known else next((one for one in near if _same(one, said)), None)
+    if same:
+        again = source.change(same.id, same.version + 1, at, "seen again")
+        return Kept("seen again", rows.write(again) or same)
+    name = memory_id()
+    memory = rows.write(source.change(name, 1, at, "kept", said))
+    assert memory is not None
+    others = tuple(one for one in near if one.said.kind in _like(said.kind) and contrary(one.said.text, said.text))
+    for other in others:
+        rows.write(Change(other.id, other.version + 1, at, "linked", source.by, other=name, why="it says otherwise"))
+        memory = rows.write(
+            Change(name, memory.version + 1, at, "linked", source.by, other=other.id, why="it says otherwise")
+        )
+        assert memory is not None
+    return Kept("kept", memory, others)
+
+
+def looked_at(rows: MemoryRows, said: Said) -> tuple[Memory | None, tuple[Memory, ...]]:
+    """What keeping it would find: the memory that says the same, and those that say otherwise."""
+    near = _neighbours(rows, said)
+    same = next((one for one in near if _same(one, said)), None)
+    return same, tuple(one for one in near if one.said.kind in _like(said.kind) and contrary(one.said.text, said.text))
+
+
+def _neighbours(rows: MemoryRows, said: Said) -> tuple[Memory, ...]:
+    places = rows.places([(said.reach, said.place)])
+    return tuple(rows.by_keys([fit.key for fit in fitting(rows, said.text, places, NEIGHBOURS, 4 * NEIGHBOURS)]))
+
+
+def _same(known: Memory, said: Said) -> bool:
+    return known.said.kind == said.kind and alike(known.said.text, said.text)
+
+
+def _like(kind: str) -> frozenset[str]:
+    """The kinds whose sentences can say otherwise."""
+    return frozenset({"outcome"}) if kind == "outcome" else frozenset(KINDS) - {"outcome"}
+
+
+def _parts(parts: Mapping[str, str]) -> dict[str, str]:
+    return {name: " ".join(str(text).split())[:LONGEST] for name, text in parts.items() if str(text).strip()}
+
+
+def _about(topic: str, said: Said) -> bool:
+    """Is it of this kind, or do all the words of the topic stand in it?"""
+    wanted = set(telling(topic))
+    inside = set(telling(f"{said.text} {' '.join(said.parts.values())}"))
+    return topic.strip().lower() == said.kind or bool(wanted and wanted <= inside)

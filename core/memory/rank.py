@@ -1,0 +1,116 @@
+"""Which memories fit a question, by their words: rare words choose, all of them weigh.
+
+The work is bounded: a word that stands in very many memories chooses none while a rarer one is there, and only the
+best few hundred are weighed.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from core.memory.words import telling
+from core.store.memory_rows import MemoryRows, Place
+
+SMALL = 2_000  # memories of a place in which every word can be looked up
+POSTINGS = 400  # memories of one word that are looked at
+PROBE = 64  # the same at first, where a place is large
+ENOUGH = 48  # chosen ones: no commoner word is asked then
+CHOSEN = 1_000  # that may be chosen by all the words together
+WEIGHED = 160  # that are weighed word by word
+TERMS = 12  # words of a question that count: the rarest
+# Tuned on the first five conversations of LoCoMo-10; the other five were held out.
+K1, B, B_AROUND, AROUND = 0.9, 0.4, 1.0, 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A memory and how well its words fit.
+
+    `share` is the part of the question, by weight, that it holds itself; `matched` are the words of it, as stems.
+    """
+
+    key: int
+    score: float
+    share: float
+    matched: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Term:
+    word: str
+    found: list[int]
+    about: float  # memories in which it stands, about
+
+    def weight(self, memories: int) -> float:
+        return math.log(1 + (memories - self.about + 0.5) / (self.about + 0.5))
+
+
+def fitting(rows: MemoryRows, question: str, places: Iterable[Place], most: int, weighed: int = WEIGHED) -> list[Fit]:
+    """The best of all the places, the best first."""
+    asked = list(dict.fromkeys(telling(question)))
+    found = [fit for place in places for fit in _in_place(rows, asked, place, most, weighed)] if asked else []
+    return sorted(found, key=lambda fit: (-fit.score, -fit.key))[:most]
+
+
+def _in_place(rows: MemoryRows, asked: Sequence[str], place: Place, most: int, weighed: int) -> list[Fit]:
+    terms = [term for word in asked[: 4 * TERMS] if (term := _looked_up(rows, word, place)).found]
+    terms.sort(key=lambda term: term.about)
+    terms = terms[:TERMS]
+    if not terms:
+        return []
+    weights = {term.word: term.weight(place.memories) for term in terms}
+    keys = _chosen(rows, terms, weights, place)[:weighed]
+    return _weighed(rows.indexed(keys), weights, place)[:most]
+
+
+def _looked_up(rows: MemoryRows, word: str, place: Place) -> _Term:
+    """Where a word stands. Of a common one the newest are seen, and from how close together they are, how many."""
+    most = POSTINGS if place.memories <= SMALL else PROBE
+    found = rows.postings(word, place.number, most)
+    if len(found) < most:
+        return _Term(word, found, float(len(found)))
+    spread = max(1, found[0] - found[-1])
+    return _Term(word, found, max(float(most), min(1.0, most / spread) * place.memories))
+
+
+def _chosen(rows: MemoryRows, terms: Sequence[_Term], weights: dict[str, float], place: Place) -> list[int]:
+    """Rare words first, while there is room; where all are common, those in which most of them stand together."""
+    points: dict[int, float] = {}
+    for rank, term in enumerate(terms):
+        if len(term.found) == PROBE and len(points) < ENOUGH:
+            term.found = rows.postings(term.word, place.number, POSTINGS)
+        if rank and len(points) + len(term.found) > CHOSEN:
+            break
+        for key in term.found:
+            points[key] = points.get(key, 0.0) + weights[term.word]
+    common = [term.word for term in terms if term.about >= POSTINGS]
+    if len(common) == len(terms) and len(common) > 1:
+        for words in (common, common[: max(2, len(common) // 2)]):
+            for key in rows.all_of(words, place.number, WEIGHED):
+                points[key] = points.get(key, 0.0) + sum(weights[word] for word in words)
+    return sorted(points, key=lambda key: (-points[key], -key))
+
+
+def _weighed(indexed: Iterable[tuple[int, str, str]], weights: dict[str, float], place: Place) -> list[Fit]:
+    """Okapi's measure over two fields: words of the sentence, and those around it for less."""
+    average = max(1.0, place.words / place.memories)
+    average_around = max(1.0, place.around / place.memories)
+    whole = sum(weights.values())
+    fits = []
+    for key, words, around in indexed:
+        inside, outside = words.split(), around.split()
+        norm = 1 - B + B * len(inside) / average
+        norm_around = 1 - B_AROUND + B_AROUND * len(outside) / average_around
+        score = 0.0
+        matched: list[str] = []
+        for word, weight in weights.items():
+            count = inside.count(word)
+            often = count / norm
+            if outside and (near := outside.count(word)):
+                often += AROUND * near / norm_around
+            score += weight * often * (K1 + 1) / (often + K1)
+            if count:
+                matched.append(word)
+        fits.append(Fit(key, score, sum(weights[word] for word in matched) / whole, tuple(matched)))
+    fits.sort(key=lambda fit: (-fit.score, -fit.key))
+    return fits

@@ -1,0 +1,32 @@
+"""The words of a text as memory compares them: in lower case, without accents, as stems, the empty ones left out."""
+
+import re
+import unicodedata
+
+from core.memory.stems import stem
+
+_SAYS_NOTHING = (
+    "a an the and or but if then else of in on at to for from by with about as into than so that this these those "
+    "it its is am are was were be been being do does did done doing has have had having i you he she we they me him "
+    "her us them my your his our their what which who whom whose when where why how can could would should will "
+    "shall may might must not no yes there here also just very please s t d ll m re ve let "
+)
+EMPTY = frozenset(_SAYS_NOTHING.split())
+EMPTY_STEMS = frozenset(map(stem, EMPTY)) | EMPTY
+_WORD = re.compile(r"[^\W_]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_SIGNS = re.compile("[぀-ヿ㐀-鿿가-힯]")
+LONGEST = 40  # characters of one word: what is longer is no word anybody asks for
+
+
+def words(text: str) -> list[str]:
+    """Every word as a stem, in order, the empty ones too."""
+    if not text.isascii():
+        text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+        text = _SIGNS.sub(lambda sign: f" {sign[0]} ", unicodedata.normalize("NFC", text))
+    return [stem(word) for word in _WORD.findall(_CAMEL.sub(" ", text).lower()) if len(word) <= LONGEST]
+
+
+def telling(text: str) -> list[str]:
+    """The words that say something, in order, each as often as it stands there."""
+    return [word for word in words(text) if word not in EMPTY_STEMS]

@@ -1,0 +1,51 @@
+"""The memories of a data file: written on the one connection that writes, read beside it."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from core.domain.memory import Said
+from core.domain.problems import Problem
+from core.store.database import Database, problem_of
+from core.store.memory_rows import Indexed, MemoryRows
+
+T = TypeVar("T")
+
+
+class MemoryBook:
+    """Lives on one loop. `index` says what is indexed of a memory."""
+
+    def __init__(
+        self, path: Path, database: Database | None, index: Callable[[Said], Indexed], *, frozen: bool = False
+    ) -> None:
+        self._path = path
+        self.database = database
+        self._index = index
+        self._flags = "immutable=1" if frozen else "mode=ro"
+        self._reading: sqlite3.Connection | None = None
+
+    def rows(self, db: sqlite3.Connection) -> MemoryRows:
+        """On a connection that somebody else holds."""
+        return MemoryRows(db, self._index)
+
+    async def write(self, work: Callable[[MemoryRows], T]) -> T:
+        """Do it in one transaction, on the thread that writes."""
+        if self.database is None:
+            raise Problem("The data folder cannot be written.", "It was opened to look at.", "")
+        return await self.database.do(lambda db: work(self.rows(db)))
+
+    def read(self, work: Callable[[MemoryRows], T]) -> T:
+        """Look at what is there."""
+        try:
+            if self._reading is None:
+                uri = f"{self._path.absolute().as_uri()}?{self._flags}"
+                self._reading = sqlite3.connect(uri, uri=True, isolation_level=None)
+            return work(self.rows(self._reading))
+        except sqlite3.Error as error:
+            raise problem_of(error) from error
+
+    def close(self) -> None:
+        if self._reading:
+            self._reading.close()
+            self._reading = None

@@ -1,0 +1,29 @@
+"""The command that adds up what was used: as lines, as objects, as a table."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.commands.exits import DONE
+from tests.app.test_ruling import typed
+from tests.core.store.test_usage import fill
+
+
+def test_use_is_added_up_and_an_unknown_cost_is_null(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert typed(home, "usage") == DONE
+    assert "No model" in capsys.readouterr().out
+    fill(home / "journeyman.db")
+    assert typed(home, "usage", "--by", "model", "--json") == DONE
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["model"], line["cost"], line["unpriced"]) for line in lines] == [
+        ("a/big", 0.75, 0),
+        ("b/small", None, 1),
+    ]
+    assert typed(home, "usage", "--by", "folder") == DONE
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0].startswith("/tmp/x") and "$0.2500 + unknown" in shown[0] and shown[-1].startswith("all ")
+    assert typed(home, "usage", "--csv") == DONE
+    assert capsys.readouterr().out.startswith("day,model,folder")
+    assert typed(home, "usage", "--days", "3") == DONE
+    assert "No model" in capsys.readouterr().out

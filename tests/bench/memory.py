@@ -1,0 +1,101 @@
+"""Memory beside plain full-text search: how fast it is written and asked, and how often the right sentence is first."""
+
+import asyncio
+import random
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from core.domain.memory import Said
+from core.memory.index import indexed
+from core.memory.keep import Source
+from core.memory.memory import EVERYWHERE, Memories
+from core.store.database import Database
+from core.store.memory_book import MemoryBook
+from tests.bench.bench import Figure, percentile, scratch
+from tests.bench.facts import Fact, facts
+
+SIZES = (1_000, 10_000, 100_000)
+ASKED = 100
+SORTS = ("exact", "inflected", "paraphrase")
+P95_MS, BULK, ONE_MS = 10.0, 20_000, 1.0
+
+Ask = Callable[[str], Sequence[str]]
+
+
+def memory() -> Iterator[Figure]:
+    """For each size: ours, then plain FTS5 on the same sentences and questions."""
+    for size in SIZES:
+        made = facts(size)
+        with scratch() as folder:
+            ours = asyncio.run(_ours(folder, made))
+            plain = _plain(folder, made)
+        fast = ours["p95 ms"] <= P95_MS and ours["rows/s"] >= BULK and ours["one ms"] <= ONE_MS
+        right = all(ours[f"{sort} {n}"] >= plain[f"{sort} {n}"] for sort in SORTS[:2] for n in ("@1", "@5"))
+        goal = f"p95 ≤ {P95_MS:g} ms, ≥ {BULK:,} rows/s, one ≤ {ONE_MS:g} ms, not below FTS5 in exact and inflected"
+        yield Figure(f"{size:,} ours", ours, goal, fast and right)
+        yield Figure(f"{size:,} FTS5", plain)
+
+
+async def _ours(folder: Path, made: Sequence[Fact]) -> dict[str, float]:
+    """Times are those of the thread's own work: other programs share the machine."""
+    database = Database(folder / "ours.db")
+    book = MemoryBook(folder / "ours.db", database, indexed)
+    memories = Memories(book)
+    try:
+        said = [(Said("knowledge", fact.text), Source("import")) for fact in made]
+        began = time.process_time()
+        await memories.add_all(said)
+        bulk = time.process_time() - began
+        began = time.process_time()
+        for number in range(50):
+            await memories.keep(
+                Said("knowledge", f"The spare part {number} lies in drawer {number * 7}."), Source("agent")
+            )
+        one = (time.process_time() - began) / 50
+
+        def ask(question: str) -> list[str]:
+            return [found.memory.said.text for found in memories.find(question, wanted=[EVERYWHERE], most=5)]
+
+        figures = _asked(made, ask)
+    finally:
+        book.close()
+        database.close()
+    return {"rows/s": len(made) / bulk, "one ms": one * 1000, **figures}
+
+
+def _plain(folder: Path, made: Sequence[Fact]) -> dict[str, float]:
+    """An index with the stemmer that SQLite brings; a question is any of its words."""
+    db = sqlite3.connect(folder / "plain.db")
+    db.execute("CREATE VIRTUAL TABLE plain USING fts5 (text, tokenize='porter unicode61')")
+    began = time.process_time()
+    with db:
+        db.executemany("INSERT INTO plain VALUES (?)", [(fact.text,) for fact in made])
+    bulk = time.process_time() - began
+
+    def ask(question: str) -> list[str]:
+        words = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", question))
+        rows = db.execute("SELECT text FROM plain WHERE plain MATCH ? ORDER BY rank LIMIT 5", (words,))
+        return [row[0] for row in rows]
+
+    figures = _asked(made, ask)
+    db.close()
+    return {"rows/s": len(made) / bulk, **figures}
+
+
+def _asked(made: Sequence[Fact], ask: Ask) -> dict[str, float]:
+    chosen = random.Random(3).sample(range(len(made)), ASKED)
+    took: list[float] = []
+    shares: dict[str, float] = {}
+    for sort in SORTS:
+        first = among = 0
+        for number in chosen:
+            began = time.thread_time()
+            found = ask(getattr(made[number], sort))
+            took.append((time.thread_time() - began) * 1000)
+            first += found[:1] == [made[number].text]
+            among += made[number].text in found
+        shares |= {f"{sort} @1": first / ASKED, f"{sort} @5": among / ASKED}
+    return {"p50 ms": percentile(took, 0.5), "p95 ms": percentile(took, 0.95), **shares}

@@ -1,0 +1,137 @@
+"""Two sessions side by side: what is alike is folded, the first difference is marked, no cause is claimed."""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QListView, QPushButton
+from pytestqt.qtbot import QtBot
+
+from core.domain.sessions import SessionRow
+from core.domain.steps import Step
+from core.timeline.align import Alignment, align
+from tests.ui.hands import click, find, press
+from ui.compare.lines import lines
+from ui.compare.panel import ComparePanel
+from ui.compare.words import spoken
+from ui.theme import Look
+
+SECOND = 1_000_000
+
+
+def step(number: int, what: str, kind: str = "command", status: str = "done", tokens: int = 0) -> Step:
+    return Step(
+        number, kind, status, number * SECOND, number, "", what, (number + 1) * SECOND, tokens=tokens, first=number
+    )
+
+
+def found(a: list[str], b: list[str]) -> Alignment:
+    return align([step(n, w) for n, w in enumerate(a, 1)], [step(n, w, tokens=5) for n, w in enumerate(b, 1)])
+
+
+ALIKE = [f"same {n}" for n in range(8)]
+PARTED = found([*ALIKE, "one", "x", *ALIKE], [*ALIKE, "other", *ALIKE])
+
+
+def shape(of: Alignment, *opened: int) -> list[tuple[int, bool, bool]]:
+    return [(line.steps, line.pair is None, line.first) for line in lines(of, opened)]
+
+
+def test_equal_steps_are_one_line_and_the_first_difference_is_marked() -> None:
+    pair, opened = (1, False, False), shape(PARTED, 3)
+    assert shape(PARTED) == [pair, pair, pair, (5, True, True), pair, pair, (8, True, False)]
+    assert opened[3] == (5, True, False) and opened[4:9] == [pair] * 5 and opened[9] == (0, True, True)
+
+
+def test_what_differs_at_once_or_never_is_said() -> None:
+    assert shape(found(["a"], ["b"])) == [(0, True, True), (1, False, False)]
+    assert shape(found(["a", "b"], ["a", "b"])) == [(1, False, False)] * 2
+    assert lines(found([], []), ()) == []
+
+
+def test_a_line_is_read_aloud_with_both_sides() -> None:
+    said = [spoken(line, PARTED) for line in lines(PARTED, ())]
+    assert said[0] == "Step 1, in both: Ran same 0, 1.0s, done"
+    assert said[3] == "5 equal steps · first difference at step 9"
+    assert said[4] == "Step 9, different. left: Ran one, 1.0s, done, right: Ran other, 1.0s, done"
+    assert said[5].endswith("right: nothing")
+
+
+class Scene:
+    """A panel between two sessions, and what it wished."""
+
+    def __init__(self, look: Look) -> None:
+        self.gone: list[tuple[str, int]] = []
+        self.picks: list[Callable[[str], None]] = []
+        self.started: list[str] = []
+        self.panel = ComparePanel(
+            look=look, bridge=self, start=self.start, row=self.row, pick=lambda _, act: self.picks.append(act),
+            go_to=lambda name, seq: self.gone.append((name, seq)),
+        )  # fmt: skip
+
+    async def ask(self, work: Callable[[Any], Awaitable[Any]]) -> Any:
+        raise LookupError
+
+    def start(self, work: Coroutine[Any, Any, Any], name: str) -> None:
+        work.close()
+        self.started.append(name)
+
+    def row(self, name: str) -> SessionRow:
+        return SessionRow(name, f"Title of {name}", model="a/b", cost=0.5)
+
+    def said(self, name: str) -> str:
+        return find(self.panel, QLabel, name).text()
+
+
+@pytest.fixture
+def scene(look: Look, qtbot: QtBot) -> Scene:
+    made = Scene(look)
+    qtbot.addWidget(made.panel)
+    made.panel.resize(1000, 700)
+    made.panel.show()
+    return made
+
+
+def test_the_deltas_are_those_of_the_right_run_and_no_cause_is_claimed(scene: Scene) -> None:
+    scene.panel.open_on(("s1", "s2"))
+    assert scene.started == ["compare"]
+    scene.panel.show_alignment(PARTED)
+    said = scene.said("compare.said")
+    assert said == "16 of 18 steps are equal. The right one has −1 steps · −1.0s · +85 tok · ±$0.00."
+    assert "because" not in said
+    assert find(scene.panel, QLabel, "compare.left.title").accessibleName() == "Title of s1"
+    click(find(scene.panel, QPushButton, "compare.swap"))
+    assert find(scene.panel, QLabel, "compare.left.title").accessibleName() == "Title of s2"
+    assert scene.started == ["compare", "compare"]
+
+
+def test_one_session_asks_for_the_other(scene: Scene) -> None:
+    scene.panel.open_on(("s1",))
+    assert scene.started == [] and len(scene.picks) == 1
+    scene.picks[0]("s9")
+    assert scene.started == ["compare"]
+    assert find(scene.panel, QLabel, "compare.right.title").accessibleName() == "Title of s9"
+
+
+def test_enter_opens_equal_steps_and_goes_to_a_step(scene: Scene) -> None:
+    scene.panel.open_on(("s1", "s2"))
+    scene.panel.show_alignment(PARTED)
+    view = find(scene.panel, QListView, "compare.steps")
+    rows = view.model().rowCount()
+    assert view.currentIndex().row() == 3
+    press(view, Qt.Key.Key_Return)
+    assert view.model().rowCount() == rows + 6
+    view.setCurrentIndex(view.model().index(0, 0))
+    press(view, Qt.Key.Key_Return)
+    assert scene.gone == [("s1", 1)]
+
+
+def test_the_same_twice_and_nothing_at_all_are_said_in_words(scene: Scene) -> None:
+    scene.panel.open_on(())
+    assert "laid side by side" in scene.said("compare.said")
+    scene.panel.open_on(("s1", "s2"))
+    scene.panel.show_alignment(found(ALIKE, ALIKE))
+    assert scene.said("compare.said") == "Both did the same: 8 of 8 steps are equal."
+    scene.panel.show_alignment(found([], []))
+    assert scene.said("compare.said") == "Neither of them has a step yet."
