@@ -3,6 +3,7 @@
 import random
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from statistics import median
 from typing import NamedTuple
 
@@ -79,7 +80,7 @@ def _opened(editor: SkillEditor, text: str, preview: bool, wrap: bool) -> Figure
     for _ in range(TIMES):
         editor.open("", "SKILL.md")
         _paint(editor)
-        times.take(lambda: (editor.open(text, "SKILL.md"), _paint(editor)))
+        times.take(partial(_open, editor, text))
     values = {"own_ms": round(median(times.own), 1), "clock_ms": round(median(times.clock), 1)}
     name = _name("open 10,000 lines", preview, wrap)
     return Figure(name, values, f"own ≤ {OPEN_MS} ms", median(times.own) <= OPEN_MS)
@@ -93,7 +94,7 @@ def _typed(editor: SkillEditor, preview: bool, wrap: bool) -> Figure:
         _paint(editor)
         for number in range(KEYS):
             key = Qt.Key.Key_Return if number % 25 == 24 else Qt.Key.Key_A
-            times.take(lambda key=key: (QTest.keyClick(editor.source, key), _paint(editor)))
+            times.take(partial(_press, editor, key))
         editor.source.colouring.finish()
     return _figure(_name("key press", preview, wrap), times)
 
@@ -105,7 +106,7 @@ def _fences(editor: SkillEditor) -> Figure:
         for key in (Qt.Key.Key_QuoteLeft, Qt.Key.Key_Backspace):
             editor.source.go_to_line(4)
             for _ in range(3):
-                times.take(lambda key=key: (QTest.keyClick(editor.source, key), _paint(editor)))
+                times.take(partial(_press, editor, key))
             editor.source.colouring.finish()
     return _figure("fence at the top", times)
 
@@ -118,6 +119,16 @@ def _figure(name: str, times: Times) -> Figure:
         "clock_p95_ms": round(percentile(times.clock, 0.95), 2),
     }
     return Figure(name, values, f"own p95 ≤ {KEY_MS} ms", own <= KEY_MS)
+
+
+def _open(editor: SkillEditor, text: str) -> None:
+    editor.open(text, "SKILL.md")
+    _paint(editor)
+
+
+def _press(editor: SkillEditor, key: Qt.Key) -> None:
+    QTest.keyClick(editor.source, key)
+    _paint(editor)
 
 
 def _paint(editor: SkillEditor) -> None:

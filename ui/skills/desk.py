@@ -114,6 +114,10 @@ class Desk(QWidget):
             self.tabs.show_figures(tab, [])
         self.check_wanted.emit()
 
+    def clear(self) -> None:
+        """Nothing is open: what is written here belongs to nobody."""
+        self.opened, self.work = None, Work("", 0, "")
+
     def edit_proposal(self) -> None:
         """From now on its text can be written over before it is kept."""
         self.read_only = False

@@ -26,7 +26,7 @@ class Shown(Protocol):
 
     desk: Desk
 
-    def refresh(self, wanted: str = "") -> None: ...
+    def refresh(self, wanted: str = "", *, write: bool = False) -> None: ...
 
     def open(self, key: str) -> None: ...
 
@@ -81,7 +81,7 @@ class Doing:
 
         async def send() -> None:
             await self._door.save(name, text, dict(files), 0)
-            self._page.refresh(f"library/{name}")
+            self._page.refresh(f"library/{name}", write=True)
 
         self._start(send(), "begin a skill")
 

@@ -57,7 +57,7 @@ class SkillsPanel(Page, OwnKeys):
         self._selection, self._reading, self._state = selection, reading, state
         self._begin, self._go_to = begin, go_to
         self._works: dict[str, Work] = {}
-        self._wanted, self._folded, self._saving = "", False, False
+        self._wanted, self._folded, self._saving, self._write = "", False, False, False
         self.door = Door(bridge)
         self._drafts = SkillDrafts(state.folder)
         self.side = SkillSide(look)
@@ -79,9 +79,10 @@ class SkillsPanel(Page, OwnKeys):
         self.side.show_unsaved(self._drafts.keys())
         self.refresh()
 
-    def refresh(self, wanted: str = "") -> None:
-        """Bring the list up to date, and open what is wanted of it."""
+    def refresh(self, wanted: str = "", *, write: bool = False) -> None:
+        """Bring the list up to date, and open what is wanted of it; `write` brings the keyboard into its text."""
         self._wanted = wanted or self._wanted
+        self._write = self._write or write
 
         async def look() -> None:
             rows = await self.door.rows()
@@ -132,6 +133,9 @@ class SkillsPanel(Page, OwnKeys):
         self.side.list.mark(key)
         self._state.keep_text("skill", key)
         self.check()
+        if self._write:
+            self._write = False
+            self.desk.focus_text()
         if self.desk.tabs.current() == USED:
             self.show_uses()
 
@@ -202,12 +206,14 @@ class SkillsPanel(Page, OwnKeys):
         work, text = self.desk.work, self.desk.editor.text()
         draft = work.draft()
         self._drafts.drop(work.key)
-        del self._works[work.key]
+        self._works.pop(work.key, None)
+        self.desk.clear()
         self.open(work.key)
 
         def undo() -> None:
-            self._drafts.keep(draft)
             self._works.pop(draft.key, None)
+            self.desk.clear()
+            self._drafts.keep(draft)
             self.open(draft.key)
 
         if text or draft.texts:
@@ -259,6 +265,7 @@ class SkillsPanel(Page, OwnKeys):
         work.key = done.key
         self._drafts.drop(key)
         self.keep()
+        self.desk.show_saving()
         said = self.tr("Nothing differed from version {}.") if done.unchanged else self.tr("Saved as version {}.")
         self._say(said.format(done.version))
         self.open(done.key)

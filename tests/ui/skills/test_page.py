@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def opened(person: Person, *about: str) -> SkillsPanel:
     """The page, with its list there."""
     window = person.window
-    await until(lambda: person.program.engine is not None and window._bridge is not None, "the engine")
+    await until(lambda: window._bridge, "the engine")
     window.selection.choose_page("skills", *about)
     page = window.pages.page("skills")
     assert isinstance(page, SkillsPanel)
@@ -68,9 +69,8 @@ def test_a_skill_is_begun_written_and_saved_by_keys_alone(qapp: QApplication, ho
         write(field, "weekly-report")
         press(field, Qt.Key.Key_Return)
         await shown(page, "library/weekly-report")
-        press(page.side.list, Qt.Key.Key_F6)
         source = page.desk.editor.source
-        await until(source.hasFocus, "the keyboard in the text")
+        await until(lambda: person.shell.focusWidget() is source, "the keyboard in the text")
         press(source, Qt.Key.Key_End, CONTROL)
         write(source, "Count twice.")
         save = find(page, QPushButton, "skill.save")
@@ -87,6 +87,11 @@ def test_a_skill_is_begun_written_and_saved_by_keys_alone(qapp: QApplication, ho
         await until(page.desk.compare.isVisible, "the difference")
         figures = find(page, QLabel, "skill.compare.figures")
         await until(lambda: figures.text() == "+1 −1", "what is written is not what was saved")
+        page.side.list.setFocus()
+        press(page.side.list, Qt.Key.Key_2, Qt.KeyboardModifier.AltModifier)
+        for part in (source, page.desk.editor.preview, page.side.list, source):
+            press(person.shell.focusWidget(), Qt.Key.Key_F6)
+            assert person.shell.focusWidget() is part
 
     live(qapp, home, act)
 
@@ -123,26 +128,30 @@ def test_switching_pinning_archiving_and_renaming_can_be_taken_back(qapp: QAppli
         page = await opened(person, "letters")
         await shown(page, "library/letters")
 
-        def row() -> str:
+        def is_now(state: str) -> bool:
             found = [each for each in page.side.rows() if each.name == "letters"]
-            return f"{found[0].state}{' pinned' if found[0].pinned else ''}" if found else ""
+            return [f"{each.state}{' pinned' if each.pinned else ''}" for each in found] == [state]
 
         for deed, then in (("disable", "off"), ("pin", "on pinned"), ("archive", "archived")):
             page.do(deed)
-            await until(lambda then=then: row() == then, then)
+            await until(partial(is_now, then), then)
             person.window.toast.undo()
-            await until(lambda: row() == "on", f"{deed} taken back")
+            await until(partial(is_now, "on"), f"{deed} taken back")
+        await kept(person, "letters", SKILL.replace("first", "it twice"), 1)
+        page.open("library/letters")
+        await until(lambda: "it twice" in page.desk.editor.text(), "version 2")
+        page.do("versions")
+        page.desk.compare.choose(1)
+        click(find(page, QPushButton, "skill.compare.restore"))
+        await until(lambda: page.desk.work.base == 3 and "first" in page.desk.editor.text(), "version 1 as version 3")
+        person.window.toast.undo()
+        await until(lambda: page.desk.work.base == 4 and "it twice" in page.desk.editor.text(), "taken back")
         page.do("rename")
         dialog = find(page, NameDialog, "skill.name")
         find(dialog, QLineEdit, "skill.name.field").setText("formal-letters")
         click(find(dialog, QPushButton, "skill.name.yes"))
         await shown(page, "library/formal-letters")
         assert "name: formal-letters" in page.desk.editor.text()
-        page.desk.compare.choose(1)
-        page.do("versions")
-        await until(lambda: page.desk.compare.version == 1, "version 1")
-        page._doing.restore(1)
-        await until(lambda: page.desk.work.base == 3, "version 1 as version 3")
 
     live(qapp, home, act)
 
@@ -185,10 +194,10 @@ def test_text_that_is_not_saved_waits_while_another_skill_is_read(qapp: QApplica
         page.desk.editor.source.insertPlainText("x")
         page.open("library/bills")
         await shown(page, "library/bills")
-        assert not page.desk.work.changed
+        assert not page.desk.work.changes()
         page.open("library/letters")
         await shown(page, "library/letters")
-        assert page.desk.editor.text() == f"x{SKILL}" and page.desk.work.changed
+        assert page.desk.editor.text() == f"x{SKILL}" and page.desk.work.changes()
         page.discard()
         await until(lambda: page.desk.editor.text() == SKILL, "as it was saved")
         person.window.toast.undo()

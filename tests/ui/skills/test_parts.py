@@ -50,8 +50,8 @@ ROWS = (
 )  # fmt: skip
 
 
-def names(words: str = "", **more: bool) -> list[str]:
-    return [spoken(item).split(",")[0] for item in arrange(ROWS, (), words=words, folder="/w", **more)]
+def names(words: str = "", *, opened: bool = False) -> list[str]:
+    return [spoken(item).split(",")[0] for item in arrange(ROWS, (), words=words, folder="/w", opened=opened)]
 
 
 def test_skills_stand_in_groups_and_what_is_put_away_is_folded() -> None:
@@ -83,7 +83,7 @@ def test_the_list_is_walked_by_keys(qtbot: QtBot, look: Look, qtmodeltester: Mod
     with qtbot.waitExposed(side):
         side.show()
     side.show_rows(ROWS, (), "/w")
-    qtmodeltester.check(side.list.rows, force_py=True)
+    qtmodeltester.check(side.list.rows, force_py=True)  # type: ignore[no-untyped-call]
     chosen: list[str] = []
     side.list.chosen.connect(chosen.append)
     field = find(side, QLineEdit, "skills.search")
