@@ -66,7 +66,8 @@ class CompareTab(QWidget):
 
     def show_versions(self, versions: Sequence[SkillVersion]) -> None:
         """The newest first."""
-        kept = self.version if self._versions else NOW
+        followed = not self._versions or self.version == self._versions[0].number
+        kept = NOW if followed else self.version
         self._filling, self._versions = True, versions
         self._slider.setRange(0, max(0, len(versions) - 1))
         self._slider.setEnabled(len(versions) > 1)

@@ -57,6 +57,7 @@ class SkillsPanel(Page, OwnKeys):
         self._selection, self._reading, self._state = selection, reading, state
         self._begin, self._go_to = begin, go_to
         self._works: dict[str, Work] = {}
+        self._opening = ""
         self._wanted, self._folded, self._saving, self._write = "", False, False, False
         self.door = Door(bridge)
         self._drafts = SkillDrafts(state.folder)
@@ -100,7 +101,8 @@ class SkillsPanel(Page, OwnKeys):
         key = self._wanted if self._wanted in known else named.get(self._wanted, "")
         key = key or (held if held in known else self._state.text("skill"))
         key = key if key in known else next(iter(known), "")
-        self._wanted = ""
+        if key == self._wanted or named.get(self._wanted) == key:
+            self._wanted = ""
         self._stack.setCurrentWidget(self.desk if key else self._empty)
         if key and key != held:
             self.open(key)
@@ -112,12 +114,17 @@ class SkillsPanel(Page, OwnKeys):
         self.keep()
         if key.startswith(PREFIX):
             self._stack.setCurrentWidget(self.desk)
+            self._opening = key
             self._reviewing.open(key.removeprefix(PREFIX))
             self.side.list.mark(key)
             return
 
+        self._opening = key
+
         async def look() -> None:
-            self.show_skill(await self.door.open(key))
+            opened = await self.door.open(key)
+            if self._opening == key:  # else another was chosen meanwhile
+                self.show_skill(opened)
 
         self._start(look(), "open a skill")
 
