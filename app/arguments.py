@@ -1,12 +1,15 @@
 """What can be typed after `journeyman`."""
 
 import argparse
+from functools import partial
 from typing import NoReturn
 
 from app import __version__
+from app.memory_arguments import memory_actions
 from core.domain.modes import DEFAULT_MODE, MODE_WORDS, MODES, Mode
 from core.domain.schedule import MISSED
 
+FORMATS = ("md", "html", "json", "atif", "otlp", "perfetto")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 WIRES = ("chat", "responses", "anthropic", "ollama")
 
@@ -35,9 +38,11 @@ def parser() -> argparse.ArgumentParser:
     _answering(commands)
     _looking(commands)
     _history(commands)
+    _exchange(commands)
     _schedule(commands)
     _worktree(commands)
     _care(commands)
+    _memory(commands)
     return top
 
 
@@ -172,9 +177,11 @@ def _looking(commands: "argparse._SubParsersAction[_Parser]") -> None:
     instead.add_argument("--failures", action="store_true", help="what went wrong in its runs")
     instead.add_argument("--report", action="store_true", help="each run on one page")
     _json(show, "print its entries, failures or reports, one JSON object a line")
-    compare = _add(commands, "compare", "Lay two sessions side by side: the first difference, time, tokens, cost.")
-    compare.add_argument("a", metavar="A")
-    compare.add_argument("b", metavar="B")
+    compare = _add(
+        commands, "compare", "Lay two sessions, or runs, side by side: first difference, time, tokens, cost."
+    )
+    compare.add_argument("a", metavar="A", help="a session, or one run of it as SESSION/1")
+    compare.add_argument("b", metavar="B", help="as A")
     _json(compare, "print the pairs of steps, one JSON object a line, then the figures")
     usage = _add(commands, "usage", "Show tokens, cost and time by day, model or folder.")
     usage.add_argument("--by", choices=("day", "model", "folder"), default="day", help="what to add up (else day)")
@@ -230,6 +237,19 @@ def _replay(commands: "argparse._SubParsersAction[_Parser]") -> None:
     pace.add_argument("--speed", type=_speed, default=0.0, metavar="X", help="X times as fast as it was (else at once)")
     pace.add_argument("--step", action="store_true", help="wait for Enter before each step")
     _json(replay, "print the entries that are made, one JSON object a line")
+
+
+def _exchange(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    export = _add(commands, "export", "Write a session, with its sub-agents, in a format that others read.")
+    export.add_argument("session", metavar="SESSION")
+    export.add_argument("--as", dest="form", choices=FORMATS, default="md", help="the format (else md)")
+    export.add_argument("-o", dest="file", metavar="FILE", default="", help="write to this file (else print it)")
+    export.add_argument("--keep-secrets", action="store_true", help="leave keys and passwords in it")
+    export.add_argument("--preview", action="store_true", help="only say what would be removed")
+    bring = _add(commands, "import", "Import sessions of Journeyman or of other agents; they are only read.")
+    bring.add_argument("files", metavar="FILE", nargs="*")
+    bring.add_argument("--found", action="store_true", help="list what other agents left on this computer")
+    _json(bring)
 
 
 def _schedule(commands: "argparse._SubParsersAction[_Parser]") -> None:
@@ -314,3 +334,9 @@ def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise argparse.ArgumentTypeError("expected a whole number, 0 or more")
     return int(text)
+
+
+def _memory(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    memory = _add(commands, "memory", "Look at what is remembered beyond one session, and change it.")
+    actions = memory.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser, required=True)
+    memory_actions(partial(_add, actions))

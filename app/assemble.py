@@ -9,16 +9,22 @@ from pathlib import Path
 from core.domain.problems import Trouble
 from core.engine.drafts import Draft, Drafts
 from core.engine.engine import Engine
+from core.engine.profiles import learnable
 from core.engine.prompt import briefed
 from core.engine.providers import Providers
 from core.engine.runs import Runs
 from core.engine.skills import Skills
+from core.memory.hand import Hand, standing
+from core.memory.index import indexed
+from core.memory.memory import Memories
+from core.memory.notes import Notes
 from core.models.catalogue import Catalogue
 from core.settings.file import SettingsFile
 from core.settings.secrets import Secrets
 from core.skills.found import Disk, user_home
 from core.skills.library import Library
 from core.store.journal import Journal
+from core.store.memory_book import MemoryBook
 from core.store.opening import Opened, open_data
 from core.store.proposals import Proposals
 from core.store.reader import Reader
@@ -27,6 +33,7 @@ from core.store.skills import SkillStore
 from core.tools.place import Place, open_place
 from core.tools.search_web import NAME as SEARCH_WEB
 from core.tools.web import Web
+from ui.web import html
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,8 @@ class Services:
     opened: Opened
     reader: Reader
     rules: RuleBook
+    remembered: MemoryBook
+    proposals: Proposals
 
     @property
     def notes(self) -> tuple[Trouble, ...]:
@@ -48,6 +57,7 @@ class Services:
         """End what goes, then let go of the file: the writing connection last, it checkpoints."""
         await self.runs.close()
         self.reader.close()
+        self.remembered.close()
         if self.opened.database:
             self.opened.database.close()
 
@@ -66,13 +76,21 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
 
     skills = Skills(Library(SkillStore(opened.path, opened.database, frozen=opened.frozen), Disk(user_home())), book)
+    remembered = MemoryBook(opened.path, opened.database, indexed, frozen=opened.frozen)
+    memories = Memories(remembered)
     proposals = Proposals(opened.path, opened.database, journal, frozen=opened.frozen)
+    stands = standing(memories, partial(learnable, folder))
+    Notes(journal, memories, lambda: settings.now.memory)
 
     def place(work: Path, session: str) -> Place:
         def hear(call: str, printed: bytes) -> None:
             drafts.tell(Draft(session, call=call, output=printed))
 
-        return open_place(work, folder, hear, safe=safe, web=web)
+        hand = Hand(
+            memories, proposals, session, str(work), stands,
+            policy=lambda: settings.now.learning, on=lambda: settings.now.memory,
+        )  # fmt: skip
+        return replace(open_place(work, folder, hear, safe=safe, web=web), memory=hand)
 
     runs = Runs(
         journal,
@@ -91,7 +109,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
         proposals=proposals,
     )
     providers = Providers(catalogue, settings, os.environ)
-    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers, skills, proposals)
+    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers, skills, proposals, memories, html)
     if opened.database:
         await runs.recover()
-    return Services(engine, runs, opened, reader, book)
+    return Services(engine, runs, opened, reader, book, remembered, proposals)

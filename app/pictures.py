@@ -109,9 +109,12 @@ class _Stage:
         self._ids = {row.title: row.id for row in self.reader.sessions()}
 
     def go(self, title: str) -> None:
-        self.window.go_to(self._ids[title])
+        self.window.go_to(self.id_of(title))
         self.window.view.scan.finish()
         self.window.view.requests.finish()
+
+    def id_of(self, title: str) -> str:
+        return self._ids[title]
 
     def select(self, kind: str, words: str) -> None:
         """Choose the row that shows these words."""
@@ -131,7 +134,7 @@ class _Stage:
 
     def compare(self) -> None:
         """The session that failed, and what became of it from there on."""
-        a, b = self._ids[FAILED], self._ids[FORK]
+        a, b = self.id_of(FAILED), self.id_of(FORK)
         self.window.selection.choose_page("compare", a, b)
         page = self.window.pages.page("compare")
         assert isinstance(page, ComparePanel)
@@ -148,7 +151,7 @@ def screens(home: Path, theme: str, size: tuple[int, int]) -> Screens:
     """From the first start on; every part of the window is seen once."""
     with tempfile.TemporaryDirectory() as place:
         stage = _Stage(home, theme, size, Path(place))
-        for part in (_start, _asking, _run, _steps, _tabs, _pages, _sessions, _dialogs, _troubles):
+        for part in (_start, _asking, _run, _steps, _tabs, _pages, _beside, _sessions, _dialogs, _troubles):
             yield from part(stage)
         stage.close()
 
@@ -242,6 +245,19 @@ def _pages(stage: _Stage) -> Screens:
     stage.compare()
     yield "compare", stage.shell
     window.selection.leave_page()
+
+
+def _beside(stage: _Stage) -> Screens:
+    """Two sessions at once, and tabs of three."""
+    window = stage.window
+    stage.go(WAITING)
+    for title in (WAITING, DONE, FAILED):
+        window.desk.place("tab", stage.id_of(title))
+    window.desk.show_beside(stage.id_of(FORK))
+    yield "beside", stage.shell
+    window.desk.show_beside("")
+    for title in (WAITING, DONE, FAILED):
+        window.desk.tabs.close(stage.id_of(title))
 
 
 def _sessions(stage: _Stage) -> Screens:

@@ -23,6 +23,7 @@ python3 packaging/dev.py COMMAND
   test --servers ...   the same, also against large model servers, which are installed once
   check                style, types and the rules of the house
   bench [words ...]    measure speed
+  eval --model P/M     twenty small tasks with a real model: success, rounds, tokens, consents
   screenshots DIR      paint every screen into DIR
   lock                 renew packaging/requirements*.txt from pyproject.toml
 
@@ -103,6 +104,13 @@ def bench(words: list[str], system: bool) -> int:
     return subprocess.call([str(PYTHON), "-m", "tests.bench", *words], cwd=ROOT)
 
 
+def evaluate(words: list[str], system: bool) -> int:
+    """Try a model; the settings and keys of whoever asks are used, and no other data."""
+    prepare("dev", system)
+    headless()
+    return subprocess.call([str(PYTHON), "-m", "tests.eval", *words], cwd=ROOT)
+
+
 def lock(words: list[str], system: bool) -> int:
     """Renew the hashed requirements."""
     import locking
@@ -164,6 +172,7 @@ COMMANDS: dict[str, Callable[[list[str], bool], int]] = {
     "test": test,
     "check": check,
     "bench": bench,
+    "eval": evaluate,
     "screenshots": screenshots,
     "lock": lock,
 }

@@ -68,6 +68,7 @@ PROGRAMS = {  # what tests start, and the Debian package it comes in
     "bwrap": "bubblewrap",
     "git": "git",
     "curl": "curl",
+    "rg": "ripgrep",
 }
 
 

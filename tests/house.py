@@ -20,6 +20,7 @@ BROAD = {"Exception", "BaseException"}
 DOORS = {  # the functions in which a broad `except` may stand, and whose faults it catches
     ("core/engine/acts.py", "act"): "a tool's own code, told to the model",
     ("core/engine/drafts.py", "tell"): "whoever listens to the drafts",
+    ("core/engine/remembering.py", "remember"): "memory, without which a reply goes on",
     ("core/engine/runs.py", "_last_word"): "a bug in a run, which ends that run alone",
     ("core/store/journal.py", "_tell"): "whoever listens to the journal",
     ("core/settings/secrets.py", "_answered"): "keyrings, which raise what their makers like",
@@ -119,7 +120,7 @@ CALLS = {
     ),
     "nobody sleeps": Call(r"^(time\.)?sleep$|\.qWait$|\.qSleep$", "time.sleep(1)"),
     "tests wait for conditions": Call(r"qtbot\.wait$", "qtbot.wait(100)"),
-    "one place prints": Call(r"^print$", "print('x')", ("app/output.py", "packaging/", "tests/bench/")),
+    "one place prints": Call(r"^print$", "print('x')", ("app/output.py", "packaging/", "tests/bench/", "tests/eval/")),
     "no mocks": Call(r"(^|\.)(\w*Mock|create_autospec)$|^mock\.patch|^mocker\.", "MagicMock()"),
 }
 IMPORTS = {
@@ -148,6 +149,18 @@ def long_function(source: Source) -> Iterator[str]:
 def no_purpose(source: Source) -> Iterator[str]:
     if not (ast.get_docstring(ast.parse(source.text)) or "").rstrip().endswith((".", "!", "?")):
         yield "1: the file does not open with a sentence that says what it is for"
+
+
+def painter_left_open(source: Source) -> Iterator[str]:
+    """One that is not ended before its widget is shown draws nothing, and may end the process."""
+    held = {id(item.context_expr) for node in nodes(source, ast.With) for item in node.items}
+    for call, name in called(source.text):
+        if (
+            name.endswith("Painter")
+            and name.startswith(("QPainter", "QStylePainter", "QtGui."))
+            and id(call) not in held
+        ):
+            yield f"{call.lineno}: {name} outlives its strokes: write `with {name}(…) as painter`"
 
 
 def bad_file_name(source: Source) -> Iterator[str]:
@@ -274,6 +287,7 @@ RULES: dict[str, Rule] = {
     "tests are left out with a reason": rule(
         skipped, "@pytest.mark.skipif(True)\ndef test(): ...", "@pytest.mark.xfail\ndef test(): ..."
     ),
+    "painters end": rule(painter_left_open, "painter = QPainter(self)", "draw(QStylePainter(self))", path="ui/bad.py"),
     "SQL stands in the store": rule(sql_text, "q = '''\n  SELECT a\n  FROM b'''", "q = f'DELETE FROM {t}'"),
     "the domain needs nobody": rule(
         foreign_import_of_domain, "import pydantic", "from core.store import x", path="core/domain/bad.py"

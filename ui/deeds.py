@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from core.domain.sessions import SessionRow
 from ui.actions import Actions
+from ui.desk import Desk
 from ui.finding import session_entries
 from ui.help_dialog import HelpDialog
 from ui.keys_dialog import KeysDialog
@@ -31,6 +32,7 @@ class Parts(NamedTuple):
     shell: Shell
     sessions: SessionsPanel
     selection: Selection
+    desk: Desk
     row: Callable[[str], SessionRow]
 
 
@@ -55,6 +57,10 @@ class Deeds(QObject):
             "page.compare": self.compare,
             "sessions.search": sessions.open_search,
             **{f"session.{number}": partial(self._go_to_nth, number) for number in COUNTED},
+            "session.tab": self._parts.desk.turn_tab,
+            "session.beside": self._turn_beside,
+            "tab.next": partial(self._parts.desk.go_to_tab, 1),
+            "tab.previous": partial(self._parts.desk.go_to_tab, -1),
             "session.rename": lambda: sessions.rename(selection.session),
             "session.pin": lambda: self._file("unpin" if self._row().pinned else "pin"),
             "session.archive": lambda: self._file("unarchive" if self._row().archived else "archive"),
@@ -85,6 +91,13 @@ class Deeds(QObject):
         """Let the person choose one."""
         sessions, selection = self._parts.sessions, self._parts.selection
         self.palette.open_with(session_entries(sessions.everything(), selection.session), hint, act)
+
+    def _turn_beside(self) -> None:
+        desk = self._parts.desk
+        if desk.name:
+            desk.show_beside("")
+        else:
+            self.pick_session(self.tr("Show which session beside this one?"), desk.show_beside)
 
     def compare(self) -> None:
         """The session on display with the one it was forked from, else with one that is asked for."""

@@ -62,10 +62,9 @@ def _draw(name: str, colour: QColor, size: int, ratio: float) -> QPixmap:
     drawn = QPixmap(side, side)
     drawn.fill(Qt.GlobalColor.transparent)
     renderer = QSvgRenderer(QByteArray(_source(name).replace("currentColor", colour.name()).encode()))
-    painter = QPainter(drawn)
-    painter.setOpacity(colour.alphaF())
-    renderer.render(painter, QRectF(0, 0, side, side))
-    painter.end()
+    with QPainter(drawn) as painter:
+        painter.setOpacity(colour.alphaF())
+        renderer.render(painter, QRectF(0, 0, side, side))
     drawn.setDevicePixelRatio(ratio)
     return drawn
 

@@ -127,21 +127,20 @@ def badged(picture: QIcon, number: int, dot: QColor) -> QIcon:
     for side in SIDES:
         drawn = QPixmap(side, side)
         drawn.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(drawn)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        picture.paint(painter, 0, 0, side, side)
-        wide = max(9, side * 5 // 8)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(dot)
-        painter.drawEllipse(side - wide, side - wide, wide, wide)
-        font = QFont("Inter")
-        font.setPixelSize(max(7, wide * 3 // 4))
-        font.setWeight(QFont.Weight.Bold)
-        painter.setFont(font)
-        painter.setPen(QColor("black") if dot.lightness() > 110 else QColor("white"))
-        text = str(number) if number < 10 else "9+"
-        painter.drawText(side - wide, side - wide, wide, wide, Qt.AlignmentFlag.AlignCenter, text)
-        painter.end()
+        with QPainter(drawn) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            picture.paint(painter, 0, 0, side, side)
+            wide = max(9, side * 5 // 8)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(dot)
+            painter.drawEllipse(side - wide, side - wide, wide, wide)
+            font = QFont("Inter")
+            font.setPixelSize(max(7, wide * 3 // 4))
+            font.setWeight(QFont.Weight.Bold)
+            painter.setFont(font)
+            painter.setPen(QColor("black") if dot.lightness() > 110 else QColor("white"))
+            text = str(number) if number < 10 else "9+"
+            painter.drawText(side - wide, side - wide, wide, wide, Qt.AlignmentFlag.AlignCenter, text)
         made.addPixmap(drawn)
     return made
 

@@ -11,17 +11,17 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from core.domain.problems import Trouble
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
-from core.engine.drafts import Draft
 from core.store.reader import Reader
-from core.store.told import Gone, Told
 from ui.actions import states
 from ui.ask.inbox import Inbox
 from ui.ask.place import Asked
+from ui.batch import sort
 from ui.bridge import Bridge
 from ui.centre import Centre
 from ui.chosen_step import ChosenStep
 from ui.columns import Columns
 from ui.deeds import Deeds, Parts
+from ui.desk import Desk
 from ui.page import PageParts, Start
 from ui.pages import KNOWN, Pages
 from ui.panels import PANELS
@@ -36,7 +36,7 @@ from ui.theme import Look
 from ui.timeline.step_pane import StepPane
 from ui.unsaved import Unsaved
 from ui.unsent import Unsent
-from ui.waiting import ASKING, Waiting
+from ui.waiting import Waiting
 from ui.widgets.notice import Notice
 from ui.widgets.toast import Toast
 from ui.widgets.words import hairline
@@ -82,9 +82,10 @@ class MainWindow(QWidget):
         self.inbox = Inbox(look, self.waiting, self)
         self.toast = Toast(look)
         self.pages = Pages(self._page_parts)
+        self.desk = Desk(look, self.view, self._reading, selection, state, row=self.row, words=self.pane.live.reply)
         self.setObjectName("window.content")
         self._lay_out()
-        parts = Parts(shell, self.sessions, selection, lambda name: self.row(name))
+        parts = Parts(shell, self.sessions, selection, self.desk, self.row)
         self.deeds = Deeds(look, self, state, parts, self._acts())
         self.actions_by_id = self.deeds.actions.by_id
         self._connect()
@@ -120,34 +121,22 @@ class MainWindow(QWidget):
             self.go_to(name)
         else:
             self._show_selected()
+        self.desk.restore(self._rows.__contains__)
         if (page := self._state.text("page")) in KNOWN:
             self.selection.choose_page(page)
 
     def hear(self, facts: Sequence[object]) -> None:
         """A batch from the engine."""
-        touched: dict[str, SessionRow] = {}
-        steps: list[Step] = []
-        drafts: set[str] = set()
-        shown = self.selection.session
-        for fact in facts:
-            match fact:
-                case Told():
-                    touched[fact.session.id] = fact.session
-                    if fact.session.id == shown:
-                        steps += fact.steps
-                    self.pane.live.settle(fact.session.id, fact.entry.event)
-                    self._recount = self._recount or isinstance(fact.entry.event, ASKING)
-                case Draft():
-                    self.pane.live.hear(fact)
-                    drafts.add(fact.session)
-                case Gone():
-                    self.drop_sessions(fact.sessions)
-                case _:
-                    raise TypeError(fact)
-        if touched:
-            self._hear_sessions(touched, steps)
+        self.pane.live.take(facts)
+        batch, shown = sort(facts), self.selection.session
+        self._recount = self._recount or batch.asks
+        if batch.gone:
+            self.drop_sessions(batch.gone)
+        if batch.touched:
+            self._hear_sessions(batch.touched, batch.steps_of(shown))
         self.pages.hear(facts)
-        if shown in drafts:
+        self.desk.hear(batch)
+        if any(draft.session == shown for draft in batch.drafts):
             self._show_draft()
             self.pane.show_live()
 
@@ -157,8 +146,8 @@ class MainWindow(QWidget):
     def restyle(self, look: Look) -> None:
         self._look = look
         for part in (
-            self.sessions, self.start, self.status, self.notice, self.inbox, self.view, self.pane, self.toast,
-            self.deeds, self.pages, self._unsaved,
+            self.sessions, self.start, self.status, self.notice, self.inbox, self.view, self.desk, self.pane,
+            self.toast, self.deeds, self.pages, self._unsaved,
         ):  # fmt: skip
             part.restyle(look)
 
@@ -168,6 +157,7 @@ class MainWindow(QWidget):
             self._rows.pop(name, None)
             self._unsent.drop(name)
         self.sessions.drop_sessions(names)
+        self.desk.drop_sessions(names)
         if self.selection.session in names:
             self.selection.choose_session("")
 
@@ -207,13 +197,14 @@ class MainWindow(QWidget):
             self.sessions.update_session(row)
         if changed:
             self._look_for_questions()
+        fresh = self._waiting.take_fresh(self.selection.session)
         shown = touched.get(self.selection.session)
         if shown is None:
             return
         self.view.show_session(shown)
         self.view.apply(steps)
         self._show_questions()
-        if self._waiting.take_fresh(shown.id) and not self.selection.page:
+        if fresh and not self.selection.page:
             self.view.focus_question()
         self._step.update(steps)
         self._enable_commands()
@@ -267,10 +258,11 @@ class MainWindow(QWidget):
         other, self._shown = row.id != self._shown, row.id
         if other:
             self._unsent.show(row.id)
+        self.desk.show_session(row.id)
         self.view.show_session(row)
         self._show_questions()
         self._show_draft()
-        self._centre.show_part(self.view)
+        self._centre.show_part(self.desk)
         if other:
             self._step.show_latest(row.id)
         self._fit_pane()
@@ -332,7 +324,7 @@ class MainWindow(QWidget):
     # Places
 
     def _lay_out(self) -> None:
-        self._centre = Centre(self.notice, self.toast, self.start, self.view, self.pages)
+        self._centre = Centre(self.notice, self.toast, self.start, self.desk, self.pages)
         self._columns = Columns(self._look, self._state, self.sessions, self._centre, self.pane)
         around = QVBoxLayout(self)
         around.setContentsMargins(0, 0, 0, 0)
@@ -346,6 +338,8 @@ class MainWindow(QWidget):
         self.view.page.compare.connect(self.deeds.compare)
         self.sessions.compared.connect(partial(self.selection.choose_page, "compare"))
         self.view.page.tab_chosen.connect(lambda _: self._fit_pane())
+        self.desk.changed.connect(self._fit_pane)
+        self.sessions.placed.connect(self.desk.place)
         self.view.composer.commanded.connect(self.deeds.actions.trigger)
         self.view.composer.set_commands(self.deeds.actions.slash())
         self.view.composer.attached.refused.connect(lambda what, why: self.tell(Trouble(what, why)))
@@ -390,7 +384,7 @@ class MainWindow(QWidget):
         self.leaving.emit()
 
     def _fit_pane(self) -> None:
-        self._columns.fit_pane(self._centre.shows(self.view) and not self.view.wide)
+        self._columns.fit_pane(self._centre.shows(self.desk) and not self.desk.wide)
 
     # Qt
 

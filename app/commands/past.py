@@ -9,6 +9,7 @@ from app.commands.exits import DONE
 from app.commands.follow import session_named, step_line
 from app.output import moment
 from core.domain.clock import SECOND
+from core.domain.problems import Problem
 from core.domain.steps import Step
 from core.timeline.align import Alignment, Pair, Totals
 from core.timeline.queries import (
@@ -16,6 +17,7 @@ from core.timeline.queries import (
     Repeated,
     Share,
     failed_calls,
+    first_wrong,
     repeated_errors,
     success_by_decision,
     success_by_tool,
@@ -48,19 +50,21 @@ async def show(context: Context, session: str) -> int:
         if context.typed.report:
             _tell_report(context, report(run))
             continue
+        wrong = first_wrong(run)
         for call in failed_calls(run):
             if context.typed.json:
-                context.out.json({"run": run.number, **_plain_call(call)})
+                context.out.json({"run": run.number, "first_wrong": call == wrong, **_plain_call(call)})
             else:
-                context.out.write(f"run {run.number}, entry {call.seq}: {_call_line(call)}")
+                mark = "  ← the first that was not made good" if call == wrong else ""
+                context.out.write(f"run {run.number}, entry {call.seq}: {_call_line(call)}{mark}")
         if run.failed and not context.typed.json:
             context.out.write(f"run {run.number} {run.status}: {run.reason or run.note.head}")
     return DONE
 
 
 async def compare(context: Context) -> int:
-    a, b = (session_named(context.engine, name) for name in (context.typed.a, context.typed.b))
-    found = context.engine.past.compare(a, b)
+    (a, run_a), (b, run_b) = (_named_run(context, name) for name in (context.typed.a, context.typed.b))
+    found = context.engine.past.compare(a, b, run_a, run_b)
     if context.typed.json:
         for pair in found.pairs:
             context.out.json({"a": _plain_step(pair.a), "b": _plain_step(pair.b), "equal": pair.equal})
@@ -69,6 +73,16 @@ async def compare(context: Context) -> int:
         return DONE
     _tell_comparison(context, found)
     return DONE
+
+
+def _named_run(context: Context, name: str) -> tuple[str, int]:
+    """A session, or one run of it as `SESSION/N`; 0 is all of them."""
+    session, _, number = name.partition("/")
+    found = session_named(context.engine, session)
+    runs = context.engine.session(found).runs
+    if number and not (number.isascii() and number.isdigit() and 1 <= int(number[:9]) <= runs):
+        raise Problem(f"There is no run {number!r}.", f"The session has {runs}.", "Name one as SESSION/1.")
+    return found, int(number or 0)
 
 
 def _tell_failure(context: Context, each: Failure) -> None:

@@ -9,11 +9,13 @@ from typing import Literal, get_args
 
 from core.domain.consent import CallAllowed, ConsentAsked, ConsentGiven, Level, ModeSet
 from core.domain.decision import Choice
+from core.domain.exchanged import RecordKept, TranscriptRead
 from core.domain.filing import SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
 from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Trouble
 from core.domain.proposal import ProposalMade, ProposalSettled
 from core.domain.question import Autonomy, QuestionAnswered, QuestionAsked, QuestionHeld, Unanswered
+from core.domain.recalled import MemoryFailed, MemoryRecalled
 from core.domain.rewinding import FilesRewound
 from core.domain.schedule import Scheduled
 from core.domain.skill import Offered, SkillUsed
@@ -43,7 +45,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class SessionOpened:
-    """`parent` is the session whose call `parent_call` began this one, `called` the name it goes by there."""
+    """`parent` is the session whose call `parent_call` began this one, `called` the name it goes by there.
+
+    `source` is who wrote an imported session, and its name there: nobody works in it, it is read.
+    """
 
     session_id: str
     workspace: str
@@ -52,6 +57,7 @@ class SessionOpened:
     parent_call: str = ""
     called: str = ""
     depth: int = 0
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,6 +474,8 @@ RunEvent = (
     | ProblemReported
     | Tainted
     | SkillUsed
+    | MemoryRecalled
+    | MemoryFailed
     | ProposalMade
     | ProposalSettled
     | SandboxProven
@@ -485,6 +493,8 @@ RunEvent = (
     | SessionPinned
     | SessionArchived
     | SessionTrashed
+    | RecordKept
+    | TranscriptRead
 )
 
 

@@ -11,6 +11,7 @@ from core.domain.events import (
     QueueChanged,
     SandboxProven,
 )
+from core.domain.exchanged import TranscriptRead, read_words
 from core.domain.modes import MODE_WORDS
 from core.domain.schedule import Scheduled, notice_of
 from core.domain.worktree import WorktreeMade
@@ -27,6 +28,7 @@ Notice = (
     | QueueChanged
     | Scheduled
     | WorktreeMade
+    | TranscriptRead
 )
 
 
@@ -63,5 +65,7 @@ def notice(event: Notice) -> str:
         case QueueChanged(did=did, text=text):
             said = {"edited": "you changed a queued message to", "taken back": "you took a queued message back"}
             return f"{said.get(did, 'you put a queued message back')}: {text.head.strip()}"
+        case TranscriptRead():
+            return f"imported: {read_words(event)}"
         case ModeSet(mode=mode):
             return f"Mode: {MODE_WORDS[mode]}"

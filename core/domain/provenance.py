@@ -7,10 +7,10 @@ from typing import Literal
 
 from core.domain.visible import visible
 
-Origin = Literal["person", "app", "model", "folder", "command", "web", "mcp", "import"]
+Origin = Literal["person", "app", "model", "folder", "command", "web", "mcp", "import", "memory"]
 
 TAINTING: frozenset[Origin] = frozenset({"web", "mcp", "import"})
-DATA: frozenset[Origin] = TAINTING | {"folder", "command"}
+DATA: frozenset[Origin] = TAINTING | {"folder", "command", "memory"}
 SOURCE_LIMIT = 300
 
 

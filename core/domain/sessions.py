@@ -38,6 +38,7 @@ class SessionRow(NamedTuple):
     unknown, whatever the status. `origin` is the session it was forked from. `pinned`, `archived` and `trashed` are
     when a person did that, 0 where nobody did.
     unknown, whatever the status. `origin` is the session it was forked from, `mode` what the session asks about.
+    `source` is where it was imported from; such a session is read only.
     One that a call of `parent` began has that call, the name it goes by there, and how deep it is.
     """
 
@@ -70,6 +71,7 @@ class SessionRow(NamedTuple):
     parent_call: str = ""
     called: str = ""
     depth: int = 0
+    source: str = ""
 
 
 def fold_session(row: SessionRow, entry: Entry, changed: list[Step], outline: Outline) -> SessionRow:
@@ -94,7 +96,8 @@ def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
     match entry.event:
         case SessionOpened(workspace=workspace, title=title, parent=parent, parent_call=call, called=called):
             begun_by = {"parent": parent, "parent_call": call, "called": line(called), "depth": entry.event.depth}
-            return {"folder": workspace, "title": line(title), "opened": entry.at} | begun_by
+            seen = {"folder": workspace, "title": line(title), "opened": entry.at, "source": entry.event.source}
+            return seen | begun_by
         case RunStarted(model=model, max_rounds=limit, mode=mode):
             begun = {"status": "running", "model": model, "max_rounds": limit, "rounds": 0, "waiting": 0, "mode": mode}
             return begun | UNJUDGED

@@ -43,6 +43,7 @@ from core.domain.events import (
     ToolReturned,
     VerdictGiven,
 )
+from core.domain.exchanged import RecordKept, TranscriptRead
 from core.domain.filing import Filing
 from core.domain.notices import notice, of_guide
 from core.domain.pen import OBJECT_LIMIT as OBJECT_LIMIT
@@ -53,6 +54,7 @@ from core.domain.pen import Step as Step
 from core.domain.pen import line as line
 from core.domain.proposal import ProposalMade
 from core.domain.question import QuestionAnswered, QuestionAsked, QuestionHeld, spoken
+from core.domain.recalled import MemoryFailed, MemoryRecalled
 from core.domain.rewinding import FilesRewound
 from core.domain.schedule import Scheduled
 from core.domain.skill import SkillUsed
@@ -91,6 +93,9 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "recall": ("Looking back at", "Looked back at"),
         "skill": ("Using the skill", "Used the skill"),
         "proposal": ("Proposing", "Proposed"),
+        "memory": ("Recalling", "Recalled"),
+        "remember": ("Remembering", "Remembered"),
+        "forget": ("Forgetting", "Forgot"),
         "end": ("Ended", "Ended"),
         "fork": ("Forked from", "Forked from"),
         "rewind": ("Put back", "Put back"),
@@ -127,8 +132,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
                 changed.add("reply", "stopped", object=line(text))
         case Retried(trouble=trouble, wait_s=wait_s):
             changed.close("request", "failed", object=line(trouble.what), marks={"wait_ms": int(wait_s * 1000)})
-        case Delegated() | DelegateEnded():
-            _delegate(entry.event, changed)
+        case Delegated() | DelegateEnded() | MemoryRecalled() | MemoryFailed():
+            _beside(entry.event, changed)
         case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted() | HookRan() | ProposalMade():
             _call(entry.event, changed)
         case CommandEnded():
@@ -144,11 +149,11 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
         case SessionOpened() | CallAllowed() | QuestionHeld() | DecisionMade() | ProblemReported() | Filing():
             pass  # said by the list, or by the row of their call
-        case SandboxProven(level="verified", open=()) | QueueChanged(did="moved") | SkillUsed():
-            pass  # as it should be, or seen where it waits, or in the row of its call
+        case SandboxProven(level="verified", open=()) | QueueChanged(did="moved") | SkillUsed() | RecordKept():
+            pass  # as it should be, seen where it waits, in the row of its call, or counted where a reading ends
         case (
             LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | CallsWritten() | SandboxProven()
-            | QueueChanged() | Scheduled() | WorktreeMade()
+            | QueueChanged() | Scheduled() | WorktreeMade() | TranscriptRead()
         ):  # fmt: skip
             changed.add("notice", "done", object=line(notice(entry.event)))
         case RunPaused(why=why):
@@ -200,14 +205,20 @@ def _command(event: CommandEnded, changed: "_Pen") -> None:
     changed.add("command", status, object=line(event.command), numbered=True, marks=marks)
 
 
-def _delegate(event: Delegated | DelegateEnded, changed: "_Pen") -> None:
-    """The row of the call carries what the other session used."""
+def _beside(event: Delegated | DelegateEnded | MemoryRecalled | MemoryFailed, changed: "_Pen") -> None:
+    """What other sessions gave: in the row of the call what a sub-agent used, in one of its own what is remembered."""
     match event:
         case Delegated(call_id=call):
             changed.mark(call, children=1)
         case DelegateEnded(call_id=call, rounds=rounds, tokens=tokens, cost=cost):
             changed.mark(call, tokens=tokens, cost=cost, rounds=rounds)
             changed.count(tokens=tokens, cost=cost)
+        case MemoryRecalled(items=items):
+            count = "1 memory" if len(items) == 1 else f"{len(items)} memories"
+            said = f"{count}: {'; '.join(item.text for item in items)}"
+            changed.add("memory", "done", object=line(said), marks={"memories": len(items)})
+        case MemoryFailed(doing=doing, trouble=trouble):
+            changed.add("notice", "failed", object=line(f"memory failed at {doing}: {trouble.what}"))
 
 
 def _look_back(event: SessionForked | FilesRewound | VerdictGiven, changed: "_Pen") -> None:

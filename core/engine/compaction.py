@@ -43,7 +43,16 @@ def compacted(messages: Sequence[Message], seq: int, done: ContextCompacted) -> 
     if summary >= 0:
         after.insert(summary, Message("user", done.summary, seq=seq, kind=SUMMARY))
         origins.insert(summary, -1)
+        _after_summary(after, origins, summary)
     return after, origins
+
+
+def _after_summary(messages: list[Message], origins: list[int], summary: int) -> None:
+    """What is remembered stands after the summary, and before the talk that goes on."""
+    early = [place for place in range(summary) if messages[place].kind == MEMORY]
+    for moved, place in enumerate(early):
+        messages.insert(summary, messages.pop(place - moved))
+        origins.insert(summary, origins.pop(place - moved))
 
 
 def fold_result(message: Message) -> Message:

@@ -186,8 +186,8 @@ def _is_path(act: Act) -> bool:
 def _relative(path: str, facts: Facts) -> str:
     """The path as seen from the folder; it begins with `..` or `/` when it leads outside."""
     clean = posixpath.normpath(path.replace("\\", "/") if not facts.posix else path)
-    root = posixpath.normpath(facts.workspace)
     if posixpath.isabs(clean):
+        root = posixpath.normpath(facts.workspace)
         inside = clean == root or clean.startswith(root.rstrip("/") + "/")
         return posixpath.relpath(clean, root) if inside else clean
     return clean
@@ -313,6 +313,8 @@ def _lost(command: str) -> str:
 def _by_allow(act: Act, rules: Sequence[Rule], facts: Facts) -> Allowed | None:
     """Every part, path or host is covered by a rule."""
     allowing = [rule for rule in rules if rule.effect == "allow" and rule.subject == SUBJECTS[act.touches]]
+    if not allowing:
+        return None
     spoke: list[Rule] = []
     argv: tuple[str, ...] = ()
     if act.touches == "runs":

@@ -12,6 +12,7 @@ from core.domain.rules import Rule
 from core.domain.text import Text
 from core.engine.consent import rules_of
 from core.engine.doubt import GOES_ON
+from core.engine.imported import refuse_imported
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.rule_book import RuleBook, new_rule_id
@@ -50,6 +51,7 @@ class Consents:
         row = self._reader.session(session)
         if row is None:
             raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
+        refuse_imported(row)
         if row.mode != mode:
             await self._journal.append(session, ModeSet(mode))
         for child in self._reader.children(session):

@@ -33,10 +33,11 @@ from core.domain.filing import Filing
 from core.domain.messages import Message
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked, QuestionHeld, spoken
+from core.domain.recalled import MemoryRecalled
 from core.domain.rewinding import FilesRewound, Rewound
 from core.domain.skill import SkillUsed
 from core.domain.text import Attachment, Text
-from core.engine.compaction import NOTES, PERSON, REPLIES, SKILLS, compacted
+from core.engine.compaction import MEMORY, NOTES, PERSON, REPLIES, SKILLS, compacted
 from core.engine.limits import FIELDS
 from core.engine.repeats import Repeats
 from core.engine.rights import Rights
@@ -73,6 +74,7 @@ class Conversation:
         compactions: how many there were; `first_dropped` and `last_dropped` are the entries a summary stands for.
         ratios: real tokens to estimated ones, by model; `sent` is what the last request was, estimated.
         ceiling: a request of so many tokens was too long for the server; 0 where none was.
+        told: memories the model has been told; `remembered` is the last message of the person they were looked up for.
         weights: what the messages weigh. No fact, and counted only when somebody asks.
         children: the sessions of sub-agents, by the calls that began them.
     """
@@ -110,6 +112,8 @@ class Conversation:
     sent: tuple[str, float] = ("", 0.0)
     ceiling: int = 0
     writing: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
+    remembered: int = 0
     weights: Weights = field(default_factory=Weights, compare=False)
 
     def hear(self, entry: Entry) -> None:
@@ -129,6 +133,8 @@ class Conversation:
                 self._wait(entry.event)
             case QueueChanged():
                 self._rearrange(entry.event)
+            case MemoryRecalled():
+                self._remember(entry.event)
             case RequestSent(role="", model=model, tokens=tokens):
                 self.messages += self.waiting
                 self.waiting.clear()
@@ -212,6 +218,13 @@ class Conversation:
             case FilesRewound(files=files):
                 if files:
                     self.waiting.append(Message("user", Text(put_back_note(files)), seq=self.seq, kind=NOTES))
+
+    def _remember(self, recalled: MemoryRecalled) -> None:
+        """What is remembered stands before the words it was looked up for."""
+        self.remembered = recalled.to
+        self.told.update(item.memory for item in recalled.items)
+        place = next((at for at, one in enumerate(self.waiting) if one.kind == PERSON), len(self.waiting))
+        self.waiting.insert(place, Message("user", recalled.told, seq=self.seq, kind=MEMORY))
 
     def _rearrange(self, change: QueueChanged) -> None:
         """What was sent meanwhile stays sent; what is not named any more is kept, for it may be put back."""

@@ -16,11 +16,14 @@ from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.domain.text import Attachment, Text
+from core.engine.care import Care
 from core.engine.choosing import choose_model
 from core.engine.consents import Consents
 from core.engine.conversation import start_of
 from core.engine.doubt import GOES_ON, Settle
 from core.engine.drafts import Draft, Drafts
+from core.engine.imported import refuse_imported
+from core.engine.memory import Memory
 from core.engine.profiles import Profile, profiles
 from core.engine.providers import Overview, Providers
 from core.engine.queue import Queue
@@ -30,9 +33,9 @@ from core.engine.skills import Skills
 from core.engine.slash import Slash, commands, expanded
 from core.engine.trust import FolderTrust, Obeyed, brought, look, obeyed, refuse_unfit, trust
 from core.engine.walls import WallsFound, look_at_walls
+from core.memory.memory import Memories
 from core.models.trial import Trial
 from core.settings.file import SettingsFile
-from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact, names
 from core.store.blobs import blob_hash
 from core.store.codec import adapter
 from core.store.journal import Forget, Journal, Listener
@@ -41,8 +44,6 @@ from core.store.proposals import Proposals
 from core.store.reader import Reader
 from core.store.rule_book import Book, RuleBook
 from core.store.search import Hit
-from core.store.usage import Used, used
-from core.store.weights import Weight, weights
 from core.tools.catalogue import specs
 from core.workspace.branch import branch, is_worktree
 from core.workspace.paths import workspace
@@ -50,18 +51,19 @@ from core.workspace.paths import workspace
 if TYPE_CHECKING:
     from core.engine.history import History
     from core.engine.past import Past
-    from core.engine.proposing import Desk
+    from core.engine.proposing import Tray
     from core.engine.schedules import Schedules
     from core.engine.worktrees import Worktrees
-    from core.store.tables import Figures
+    from core.exchange.desk import Desk
 
 
-class Engine:
+class Engine(Care):
     """Lives on one loop; every method is called there.
 
     Attributes:
         settings: `settings.now` is what a person set, `settings.change(name=value)` sets it.
         skills: the library of skills, and those of folders.
+        memory: what is remembered beyond one session.
         providers: the model servers; `add`, `remove`, `give_key`, `forget_key`.
     """
 
@@ -77,6 +79,8 @@ class Engine:
         providers: Providers,
         skills: Skills,
         proposals: Proposals,
+        memories: Memories,
+        markup: Callable[[str], str] | None = None,
     ) -> None:
         self._opened = opened
         self._journal = journal
@@ -88,7 +92,10 @@ class Engine:
         self.skills = skills
         self._proposals = proposals
         self._book = book
+        self._markup = markup
         self._consents = Consents(journal, reader, book, runs.claimed)
+        self._memories = memories
+        self.memory = Memory(memories, reader)
         self.queue = Queue(runs, journal, reader)
         self.shelf = Shelf(journal, reader, opened.database, self._end)
 
@@ -100,11 +107,21 @@ class Engine:
         return History(self._journal, self._reader, self._runs.begin, self._runs.check, self._runs.still)
 
     @cached_property
-    def proposals(self) -> "Desk":
+    def proposals(self) -> "Tray":
         """What agents want to be kept: list, keep, reject, undo."""
-        from core.engine.proposing import Desk, SkillKeeper
+        from core.engine.proposing import SkillKeeper, Tray
 
-        return Desk(self._proposals, {"skill": SkillKeeper(self.skills.library)})
+        return Tray(self._proposals, {"skill": SkillKeeper(self.skills.library)})
+
+    @cached_property
+    def desk(self) -> "Desk":
+        """Where sessions leave and arrive."""
+        from core.exchange.desk import Desk
+
+        def read() -> Reader:
+            return Reader(self._opened.path, frozen=self._opened.frozen)
+
+        return Desk(self._journal, self._reader, read, self.providers.secrets, self.shelf.forget, self._markup)
 
     @cached_property
     def past(self) -> "Past":
@@ -184,7 +201,7 @@ class Engine:
         self, session: str, model: str, *, effort: str = "", max_output: int = 0, temperature: float | None = None
     ) -> None:
         """Which model works from the next request on, and what is asked of it."""
-        self.session(session)
+        refuse_imported(self.session(session))
         chosen = ModelChosen(model, effort, max_output, temperature)
         await choose_model(self._journal, self._runs.check, session, chosen)
 
@@ -348,39 +365,6 @@ class Engine:
     @property
     def can_write(self) -> bool:
         return self._opened.database is not None
-
-    async def back_up(self) -> Backup:
-        """A checked copy of the data, beside the writing."""
-        return await asyncio.to_thread(back_up, self._opened.path)
-
-    async def back_up_daily(self) -> None:
-        """Once a day of use."""
-        if self._opened.database:
-            await asyncio.to_thread(back_up_daily, self._opened.path)
-
-    async def figures(self) -> "Figures":
-        """What the file holds, counted beside the runs."""
-        from core.store.tables import figures  # SQLModel is heavy, and only the doctor counts
-
-        return await asyncio.to_thread(figures, self._opened.path)
-
-    async def weights(self) -> list[Weight]:
-        """Which sessions are large, and why; counted beside the runs."""
-        return await asyncio.to_thread(weights, self._opened.path)
-
-    async def used(self, since: int = 0) -> list[Used]:
-        """What models were asked for and what it cost."""
-        return await asyncio.to_thread(used, self._opened.path, since)
-
-    def backup_names(self) -> list[str]:
-        """The copies there are, the newest first; none is read."""
-        return [item.stem.removeprefix("journeyman-") for item in names(self._opened.path)]
-
-    async def compact(self) -> Compacted:
-        """The file as small as it can be; nothing is written meanwhile."""
-        if self._opened.database is None:
-            raise Problem("The data folder cannot be written.", "It was opened to look at.", "")
-        return await self._opened.database.do(compact, alone=True)
 
     async def branch(self, folder: str) -> str:
         """The git branch that is checked out there, and whether in a worktree; empty where there is none."""

@@ -22,8 +22,10 @@ from core.domain.filing import SessionArchived, SessionPinned, SessionTrashed
 from core.domain.question import QuestionAsked
 from core.domain.text import Text
 from core.engine.conversation import Conversation
+from core.engine.imported import distrusted
 
 Why = Literal["fork", "edit", "model"]
+THE_PERSONS_OWN: dict[str, Any] = {"parent": "", "parent_call": "", "called": "", "depth": 0, "source": ""}
 NAMED = frozenset({"question_id", "request_id"})
 ASKED = frozenset({"question", "request"})
 OPENING = (RunStarted, RunResumed, RunPaused, RunInterrupted, Replied, QuestionAsked, ConsentAsked)
@@ -34,12 +36,14 @@ ENDED = "forked here; the run went on in the other session"
 def fork_facts(entries: Iterable[Entry], name: str, seq: int, why: Why, now: int) -> list[tuple[int, RunEvent]]:
     """Everything up to `seq` with its times, then where it came from, then the end of what was open."""
     facts: list[tuple[int, RunEvent]] = []
-    talk, going, origin = Conversation(), False, ""
+    talk, going, origin, source = Conversation(), False, "", ""
     for entry in entries:
         if entry.seq > seq:
             break
         origin = origin or entry.session
-        event = copied(entry.event, origin, name)
+        if isinstance(entry.event, SessionOpened):
+            source = entry.event.source
+        event = copied(distrusted(entry.event, source) if source else entry.event, origin, name)
         talk.hear(replace(entry, event=event))
         going = (going or isinstance(event, OPENING)) and not isinstance(event, RunEnded)
         facts.append((entry.at, event))
@@ -57,7 +61,8 @@ def copied(event: RunEvent, origin: str, name: str) -> RunEvent:
     if isinstance(event, SessionPinned | SessionArchived | SessionTrashed):
         return type(event)(False)  # where the other one is kept says nothing of this one; entries name each other
     if isinstance(event, SessionOpened):
-        return replace(event, session_id=name, parent="", parent_call="", called="", depth=0)  # the person's own
+        own: dict[str, Any] = {"parent": "", "parent_call": "", "called": "", "depth": 0, "source": ""}
+        return replace(event, session_id=name, **own)  # the person's own
     changes: dict[str, Any] = {}
     for field in fields(event):
         value = getattr(event, field.name)

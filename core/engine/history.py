@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from core.domain.clock import Clock, now
 from core.domain.events import Entry, PersonSpoke, QueueChanged, RunEvent, RunStarted, SessionForked, VerdictGiven
@@ -20,6 +20,7 @@ from core.engine.compaction import PERSON
 from core.engine.conversation import conversation
 from core.engine.family import with_children
 from core.engine.fork import Why, fork_facts
+from core.engine.imported import distrusted
 from core.engine.rewind import (
     Kept,
     Plan,
@@ -141,8 +142,10 @@ class History:
 
     def _as_now(self, session: str, start: RunStarted) -> RunStarted:
         """With what the session asks about today."""
-        mode = next((mode for mode in MODES if mode == self._row(session).mode), start.mode)
-        return replace(start, mode=mode)
+        row = self._row(session)
+        if row.source:
+            return cast(RunStarted, distrusted(start, row.source))
+        return replace(start, mode=next((mode for mode in MODES if mode == row.mode), start.mode))
 
     async def plan(self, session: str, to: int, force: Iterable[str] = (), *, only: str = "") -> Plan:
         """What putting the files back to how they were after the entry would do; `only` one of them, if named.

@@ -22,22 +22,28 @@ from core.domain.problems import Problem
 from core.domain.text import Text
 from core.engine.asking import ask_person
 from core.engine.calls import look_for_calls, turn_to_words
+from core.engine.compaction import MEMORY
 from core.engine.drafts import Draft
 from core.engine.finish import check_end
 from core.engine.guards import check_limits, check_repeats
 from core.engine.managing import manage_skill
 from core.engine.permission import permission
 from core.engine.recall import recall
+from core.engine.remembering import remember
 from core.engine.room import choice_of, look_for_room, next_of, sent, shrink
 from core.engine.strangers import tainted
 from core.engine.using import use_skill
 from core.engine.work import Work
+from core.models.catalogue import SCRIPTED
 from core.models.model import Asked, Delta, Fault, Model
 from core.models.retry import wait_s
 from core.tools.catalogue import ASK, TOOLS, read_arguments
 from core.tools.delegate import NAME as DELEGATE
 from core.tools.recall import RECALL, Recall, row
 from core.tools.skill import MANAGE_SKILL, USE_SKILL
+
+HARMLESS = frozenset({"nothing", "reads"})
+SILENT = "The model said nothing."
 
 
 async def work(run: Work) -> RunEnded | RunPaused:
@@ -80,9 +86,11 @@ async def give_results(run: Work) -> None:
 async def next_reply(run: Work) -> None:
     """One request, asked again while that may help: later, with less, or of another model."""
     run.turn_to_chosen()
+    if run.talk.waiting and run.place.memory:
+        await remember(run)
     choice, attempt = choice_of(run), 1
     await look_for_room(run, choice)
-    if run.talk.done and not run.talk.waiting:
+    if run.talk.done and all(message.kind == MEMORY for message in run.talk.waiting):
         return None  # what it was to go on for was taken back
     while True:
         await look_for_calls(run, choice.model)
@@ -134,6 +142,8 @@ async def stream(run: Work, model: Model) -> None:
             await run.record(ReplyCut(Text("".join(text)), why))
         raise
     else:
+        if not (any(text) or any(reasoning) or calls) and _owes_words(run):
+            raise Fault(SILENT, "Its reply was empty.", "Try again, or choose another model.", again=True, kind="empty")
         run.keep()
         number = run.talk.total_rounds + 1
         named = tuple(Call(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(calls, 1))
@@ -141,6 +151,11 @@ async def stream(run: Work, model: Model) -> None:
         await run.record(Replied(said, thought, named, usage, last.stop, Text(last.carry), last.note, last.cost))
     finally:
         run.drafts.tell(Draft(run.session, ended=True))
+
+
+def _owes_words(run: Work) -> bool:
+    """To a person. After work a model may have nothing to add, and a script that is played out says no more."""
+    return run.talk.messages[-1].role == "user" and run.talk.sent[0] != SCRIPTED
 
 
 async def perform(run: Work, call: Call) -> None:
@@ -177,9 +192,12 @@ async def perform(run: Work, call: Call) -> None:
         return
     try:
         started = CallStarted(call.id, tool.name, tool.kind, tool.object(parameters))
-        await run.record(*await run.walls(tool), *permitted.facts, started)
+        begun = run.begin(*await run.walls(tool), *permitted.facts, started)
+        if tool.lasts or tool.touches not in HARMLESS:  # what only looks may look once more after a crash
+            await begun
         place = run.place.acting(call.id, permitted.word)
         events, blobs = await run.act(tool, call.id, parameters, place, run.seen)
+        await begun
     except asyncio.CancelledError:
         await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
         raise
@@ -212,6 +230,6 @@ async def look_back(run: Work, call: str, asked: Recall) -> None:
 
 def _only_reads(call: Call) -> bool:
     tool = TOOLS.get(call.tool)
-    if call.tool == MANAGE_SKILL:
-        return False
-    return tool is None or tool.touches in {"nothing", "reads"}
+    if tool is None:
+        return call.tool != MANAGE_SKILL
+    return tool.touches in HARMLESS and not tool.lasts

@@ -8,7 +8,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from core.domain.memory import KINDS
 from core.domain.problems import Problem
+from core.memory.keep import Limits
 from core.tools.catalogue import names
 
 FOLDER = "agents"
@@ -90,6 +92,15 @@ def profile(home: Path, name: str) -> Profile:
         raise _wrong(path, f"{place}: {told['msg']}") from error
     except (OSError, ValueError) as error:  # also what is no TOML and no UTF-8
         raise _wrong(path, str(error)) from error
+
+
+def learnable(home: Path, agent: str) -> Limits:
+    """What may be kept of an agent's work; of one that cannot be read, nothing."""
+    try:
+        learn = profile(home, agent).learn
+    except Problem:
+        return Limits(never=KINDS)
+    return Limits(learn.may, learn.never)
 
 
 def _read(plain: dict[str, Any], name: str) -> Profile:

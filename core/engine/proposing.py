@@ -1,4 +1,4 @@
-"""The desk where proposals wait: kept, edited first, rejected, and any of it taken back."""
+"""The tray where proposals wait: kept, edited first, rejected, and any of it taken back."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -28,7 +28,7 @@ class Keeper(Protocol):
         ...
 
 
-class Desk:
+class Tray:
     """Nothing is decided twice; a crash between the act and the word leaves a proposal that can be kept again."""
 
     def __init__(self, book: Proposals, keepers: Mapping[Of, Keeper]) -> None:

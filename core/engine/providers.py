@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from core.domain.address import check_address
 from core.domain.problems import Problem, Trouble
+from core.domain.redact import known_in
 from core.models.catalogue import Catalogue
 from core.models.local import listening
 from core.models.model import Fault
@@ -150,6 +151,12 @@ class Providers:
         if name in ENGINES and name not in self._catalogue.sites():
             return owner(name, self._settings.now)
         return self._catalogue.site(name).owner
+
+    async def secrets(self) -> list[str]:
+        """Every key that is in use, so that it can be taken out of what leaves."""
+        trouble = (await self._keyring())[1]
+        keys = [(await self._key(site, trouble)).value for site in self._catalogue.sites().values() if site.needs_key]
+        return [*known_in(self._environment), *filter(None, keys)]
 
     async def _row(self, site: Site, key: Key, there: bool, fresh: bool) -> ProviderRow:
         local = site.free or site.by != "Journeyman"

@@ -10,6 +10,7 @@ from core.domain.text import Attachment, Text
 from core.engine.compaction import PERSON
 from core.engine.conversation import Conversation, start_of
 from core.engine.doubt import GOES_ON
+from core.engine.imported import refuse_imported
 from core.engine.runs import Runs
 from core.store.journal import Journal
 from core.store.reader import Reader
@@ -103,6 +104,8 @@ class Queue:
     async def _change(self, session: str, change: Change) -> None:
         """What was sent before the change was written down stays sent, and that is said."""
         async with self._runs.turn(session):
+            if row := self._reader.session(session):
+                refuse_imported(row)
             talk, goes_on = await self._look(session)
             await self._journal.append(session, fact := change(talk, goes_on))
             if any(message.seq == fact.target for message in talk.messages):

@@ -85,12 +85,14 @@ class _Stage(Journal):
         self.offers: list[_Offer] = []
         self.closed = False
 
-    async def append(self, session: str, *events: RunEvent, blobs: Mapping[str, bytes] | None = None) -> Entry:
+    def begin(
+        self, session: str, *events: RunEvent, blobs: Mapping[str, bytes] | None = None
+    ) -> "asyncio.Future[Entry]":
         if self.closed:
             raise asyncio.CancelledError
         offer = _Offer([pack(event).event for event in events], asyncio.get_running_loop().create_future())
         self.offers.append(offer)
-        return await offer.written
+        return offer.written
 
 
 async def replay(reader: Reader, session: str, folder: Path, hear: Listener, pace: Pace) -> Replayed:
@@ -257,7 +259,7 @@ class _Player:
         """What the call did then. One that never returned does not return now either."""
         found: list[RunEvent] = []
         for event in self._coming():
-            if call in _call_of(event) and not isinstance(event, CallStarted):
+            if call in _call_of(event) and not isinstance(event, CallAllowed | CallStarted):
                 found.append(event)
             if isinstance(event, ToolReturned) and event.call_id == call:
                 return found, {}

@@ -64,10 +64,17 @@ async def look_for_room(run: Work, choice: Choice) -> None:
         run.wants_room = False
         await make_room(run, choice, BY_HAND, 0.0)
     most = full_from(run, choice)
-    if most and (total := sum(sent(run, choice).tokens.values())) >= max(most, run.futile * 1.05):
+    if most and (total := _filled(run, choice)) >= max(most, run.futile * 1.05):
         why = f"{total:,} of {most:,.0f} tokens"
         if not await make_room(run, choice, why, most):
             run.futile = total
+
+
+def _filled(run: Work, choice: Choice) -> int:
+    """Tokens of the next request."""
+    talk = run.talk
+    parts = (run.briefed().weights, talk.weights.count(talk.messages), talk.weights.coming(talk.waiting))
+    return round(sum(sum(part.values()) for part in parts) * talk.ratio(choice.model))
 
 
 async def compact_at_rest(run: Work) -> None:
@@ -80,7 +87,7 @@ async def shrink(run: Work, choice: Choice, fault: Fault) -> bool:
     """After a request that was too long for its server: whether another may be made, with less."""
     if fault.kind != "too_long" or not run.compacts:
         return False
-    before = sum(sent(run, choice).tokens.values())
+    before = _filled(run, choice)
     return await make_room(run, choice, TOO_LONG, SHARE * SHARE * before)
 
 
@@ -96,7 +103,7 @@ async def make_room(run: Work, choice: Choice, why: str, most: float) -> bool:
     """
     talk = run.talk
     ratio = talk.ratio(choice.model)
-    before = sum(sent(run, choice).tokens.values())
+    before = _filled(run, choice)
     fixed = sum(run.fixed().values()) + sum(talk.weights.coming(talk.waiting).values())
     room = (most or before) / SHARE / ratio
     messages, weights = tuple(talk.messages), tuple(talk.weights.each)

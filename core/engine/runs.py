@@ -22,6 +22,7 @@ from core.engine.doubt import GOES_ON, Doubt, Settle, settled
 from core.engine.drafts import Drafts
 from core.engine.going import LastWord, Live, surely, to_its_end
 from core.engine.grants import read_grants
+from core.engine.imported import refuse_imported
 from core.engine.judging import judged
 from core.engine.room import compact_at_rest
 from core.engine.skills import Skills
@@ -93,7 +94,9 @@ class Runs:
     async def recover(self) -> None:
         """Say of every run that a crash cut that it was interrupted. Nothing is run again by itself."""
         for row in self._reader.sessions():
-            if row.status == "running" and not self.going(row.id):
+            if row.source and row.status in GOES_ON:
+                await self._journal.append(row.id, RunEnded("stopped", "Journeyman ended while it was being read."))
+            elif row.status == "running" and not self.going(row.id):
                 calls = tuple((await self.talk(row.id)).doubted())
                 await self._journal.append(row.id, RunInterrupted("Journeyman ended while the run was going.", calls))
 
@@ -119,7 +122,8 @@ class Runs:
     async def still(self, session: str) -> AsyncIterator[None]:
         """Nothing of the session goes on meanwhile."""
         async with self.turn(session):
-            self._refuse_going(self._row(session))
+            refuse_imported(row := self._row(session))
+            self._refuse_going(row)
             yield
 
     def check(self, began: RunStarted) -> Model:
@@ -133,7 +137,7 @@ class Runs:
         With `now` the reply in progress is cut for it.
         """
         async with self.turn(session):
-            self._row(session)
+            refuse_imported(self._row(session))
             words = PersonSpoke(Text(text), tuple(attached))
             if live := self._live.get(session):
                 await self._journal.append(session, words)
@@ -176,7 +180,8 @@ class Runs:
                 live.work.wants_room = True
                 return
             self._refuse_closing()
-            place = self._place(Path(self._row(session).folder), session)
+            refuse_imported(row := self._row(session))
+            place = self._place(Path(row.folder), session)
             try:
                 await compact_at_rest(await self._work_of(session, place, None))
             finally:
@@ -212,6 +217,7 @@ class Runs:
     async def _take_up(self, session: str, settle: Settle, *said: RunEvent) -> None:
         if (row := self._row(session)).status == "paused":  # its last word is written, so it is gone in a moment
             await self.wait(session)
+        refuse_imported(row)
         self._refuse_going(row)
         self._refuse_closing()
         if row.status not in GOES_ON:
@@ -265,7 +271,7 @@ class Runs:
         self._forget()
 
     async def _begin(self, session: str, *facts: RunEvent) -> None:
-        row = self._row(session)
+        refuse_imported(row := self._row(session))
         self._refuse_going(row)
         self._refuse_closing()
         model = next((self.check(fact) for fact in facts if isinstance(fact, RunStarted)), None)

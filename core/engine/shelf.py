@@ -68,14 +68,15 @@ class Shelf:
     async def empty(self, sessions: Sequence[str] | None = None) -> tuple[str, ...]:
         """Forget what is in the trash, or these of it, for good; what went."""
         chosen = [row.id for row in self._reader.sessions() if row.trashed and (sessions is None or row.id in sessions)]
-        return await self._forget(chosen)
+        return await self.forget(chosen)
 
     async def empty_old(self) -> tuple[str, ...]:
         """Forget what has been in the trash for thirty days."""
         before = self._clock() - KEPT_DAYS * DAY
-        return await self._forget([row.id for row in self._reader.sessions() if 0 < row.trashed < before])
+        return await self.forget([row.id for row in self._reader.sessions() if 0 < row.trashed < before])
 
-    async def _forget(self, sessions: Sequence[str]) -> tuple[str, ...]:
+    async def forget(self, sessions: Sequence[str]) -> tuple[str, ...]:
+        """For good, wherever they are kept; what went."""
         if not sessions:
             return ()
         if self._database is None:

@@ -8,6 +8,7 @@ from core.domain.events import RunEvent, Tainted
 from core.domain.provenance import Origin, Source, marked, taint_name, taints
 from core.domain.redact import PATTERNS, Redactor
 from core.tools.catalogue import TOOLS
+from core.tools.memory import RECALL
 from core.tools.tool import Tool, Touches
 
 ORIGINS: dict[Touches, Origin] = {"reads": "folder", "runs": "command", "network": "web"}
@@ -21,6 +22,8 @@ def source_of(tool: str, what: str) -> Source | None:
     """Where the result of a call came from; None where the tool itself wrote it."""
     if tool in AGAIN:
         return Source("folder", what)
+    if tool == RECALL:
+        return Source("memory", what)
     known = TOOLS.get(tool)
     origin = ORIGINS.get(known.touches) if known else None
     return Source(origin, what) if origin else None

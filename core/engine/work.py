@@ -201,7 +201,11 @@ class Work:
 
     async def record(self, *events: RunEvent, blobs: dict[str, bytes] | None = None) -> Entry:
         """Make facts durable; the conversation hears of them before this returns."""
-        return await self.journal.append(self.session, *events, blobs=blobs)
+        return await self.journal.begin(self.session, *events, blobs=blobs)
+
+    def begin(self, *events: RunEvent) -> asyncio.Future[Entry]:
+        """The same, for an act that need not wait until it is done."""
+        return self.journal.begin(self.session, *events)
 
     async def walls(self, tool: Tool) -> tuple[RunEvent, ...]:
         """How well commands are confined, as a fact, before the first that runs."""

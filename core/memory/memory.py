@@ -32,6 +32,10 @@ class Memories:
         self._some = self._some or self.book.read(MemoryRows.any)
         return self._some
 
+    def check(self, said: Said, limits: Limits | None = None) -> Said:
+        """As it would be kept; a Problem says why it may not be."""
+        return checked(said, limits)
+
     async def keep(self, said: Said, source: Source, limits: Limits | None = None) -> Kept:
         """Keep a sentence, or note that a known one was learnt again. A Problem says why it may not be kept."""
         good = checked(said, limits)

@@ -14,6 +14,7 @@ MUST, SHOULD = 0.4, 0.75  # of the budget: what is always told, and with it what
 SHORT = 240  # characters of a sentence that is told whole
 LOOKED_AT = 30
 ALWAYS = 12  # preferences and pins at the most
+LIKE_TASK = 0.4  # of the question, that an outcome must hold
 LEAST_SHARE, SURE_SHARE = 0.2, 0.6  # of the question: less fits by accident; so much is enough with one word
 MOST: Mapping[Kind, int] = MappingProxyType(
     {"preference": 12, "heuristic": 6, "knowledge": 6, "outcome": 2, "anti-pattern": 4}
@@ -30,6 +31,7 @@ class Found:
     score: float
     words: float
     why: str
+    many: bool = True  # more than one word of the question
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,16 @@ def ranked(fits: Collection[Fit], memories: Iterable[Memory], at: int) -> list[F
         uses = memory.uses
         helped = (uses.good - uses.bad) / (uses.good + uses.bad + 1)
         bonus = FRESH * strength(memory, at) + HELPED * helped + SURE * memory.said.confidence
-        score = fit.score / best * (1 + bonus) if best else 0.0
-        told.append(Found(memory, round(score, 4), round(fit.share, 4), f"words: {', '.join(fit.matched[:6])}"))
+        score = fit.score / best * (1 + bonus) / (1 + FRESH + HELPED + SURE) if best else 0.0
+        told.append(
+            Found(
+                memory,
+                round(score, 4),
+                round(fit.share, 4),
+                f"words: {', '.join(fit.matched[:6])}",
+                len(fit.matched) > 1,
+            )
+        )
     return sorted(told, key=lambda one: -one.score)
 
 
@@ -72,10 +82,16 @@ def recall(
     known = {one.memory.id for one in must} | set(told)
     fits = fitting(rows, question, places, LOOKED_AT)
     good = [fit for fit in fits if fit.share >= LEAST_SHARE and (len(fit.matched) > 1 or fit.share >= SURE_SHARE)]
-    fitting_ones = [
-        one for one in ranked(good, rows.by_keys([fit.key for fit in good]), at) if one.memory.id not in known
-    ]
-    return _within(must, _few_of_each(fitting_ones), tokens)
+    best = ranked(good, rows.by_keys([fit.key for fit in good]), at)
+    return _within(must, _few_of_each(one for one in best if one.memory.id not in known and _tells(one)), tokens)
+
+
+def _tells(found: Found) -> bool:
+    """An outcome is worth telling of a like task only, and where more is known of it than that it was done."""
+    memory = found.memory
+    if memory.said.kind != "outcome":
+        return True
+    return found.words >= LIKE_TASK and bool(memory.said.parts.keys() & {"tried", "error", "verdict"}) and found.many
 
 
 def _few_of_each(found: Iterable[Found]) -> list[Found]:

@@ -1,7 +1,8 @@
 """One language for everything that goes wrong between us and a model server.
 
 The kinds: unreachable, refused, tls, moved, not_a_server, key, forbidden, credit, model, too_long, filtered,
-no_tools, rate_limited, overloaded, server, rejected, timeout, cut, garbled, too_much.
+no_tools, rate_limited, overloaded, server, rejected, timeout, cut, garbled,
+too_much; and empty, which the engine finds.
 """
 
 import json

@@ -12,10 +12,10 @@ from core.models.model import Request
 WORDS = re.compile(r"[^\W\d_\u0530-\U0010ffff]+")
 THREE_DIGITS, MARKS = re.compile(r"[0-9]{1,3}"), re.compile(r"[!-/:-@\[-`{-~]")
 GAPS, SIGNS = re.compile(r"\s\s+|\n"), re.compile(r"\S")
-ASCII = [chr(code) for code in range(128)]
-ONLY_LETTERS = str.maketrans({sign: " " for sign in ASCII if not sign.isalpha()})
-ONLY_DIGITS = str.maketrans({sign: " " for sign in ASCII if not sign.isdigit()})
-NO_MARKS = str.maketrans({sign: None for sign in ASCII if MARKS.match(sign)})
+ASCII = [chr(code) for code in range(256)]
+ONLY_LETTERS = bytes(ord(sign if sign.isascii() and sign.isalpha() else " ") for sign in ASCII)
+ONLY_DIGITS = bytes(ord(sign if sign.isascii() and sign.isdigit() else " ") for sign in ASCII)
+ALL_MARKS = bytes(ord(sign) for sign in ASCII if MARKS.match(sign))
 SCRIPTS = {
     "han": re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"),
     "kana": re.compile(r"[\u3040-\u30ff]"),
@@ -53,9 +53,11 @@ def _estimate(text: str) -> int:
     """Each kind of sign is counted in one sweep: a loop over signs takes ten times."""
     if not text.isascii():
         return _estimate_any(text)
-    words, digits = text.translate(ONLY_LETTERS).split(), text.translate(ONLY_DIGITS).split()
-    total = _of_words(words) + sum((len(run) + 2) // 3 for run in digits) * DIGITS
-    return round(total + _of_gaps(text) + (len(text) - len(text.translate(NO_MARKS))) * WEIGHTS["mark"])
+    plain = text.encode()
+    words, digits = plain.translate(ONLY_LETTERS).split(), plain.translate(ONLY_DIGITS).split()
+    total = _of_words(words) + sum([(len(run) + 2) // 3 for run in digits]) * DIGITS
+    marks = len(plain) - len(plain.translate(None, ALL_MARKS))
+    return round(total + _of_gaps(text) + marks * WEIGHTS["mark"])
 
 
 def _estimate_any(text: str) -> int:
@@ -67,13 +69,13 @@ def _estimate_any(text: str) -> int:
     return round(total + sum(WEIGHTS[name] * count for name, count in counts.items()))
 
 
-def _of_words(words: list[str]) -> float:
-    return len(words) * WORD + sum(len(word) - 6 for word in words if len(word) > 6) * BEYOND_SIX
+def _of_words(words: list[str] | list[bytes]) -> float:
+    return len(words) * WORD + sum([len(word) - 6 for word in words if len(word) > 6]) * BEYOND_SIX
 
 
 def _of_gaps(text: str) -> float:
     gaps = GAPS.findall(text)
-    breaks = sum("\n" in gap for gap in gaps)
+    breaks = sum(["\n" in gap for gap in gaps])
     return breaks * WEIGHTS["break"] + (len(gaps) - breaks) * WEIGHTS["gap"]
 
 

@@ -8,9 +8,11 @@ from core.domain.tiers import Tiers as Tiers
 
 FORM = 1
 MODELS = "Models and keys"
+MEMORY = "Memory and learning"
 WEB = "Web search"
 Wire = Literal["chat", "responses", "anthropic", "ollama"]
 Search = Literal["none", "searxng", "brave", "tavily"]
+Learning = Literal["ask", "add", "off"]
 Theme = Literal["system", "light", "dark", "contrast"]
 
 
@@ -99,6 +101,19 @@ class Settings:
     max_tokens: int = setting(0, About("Limits", "Tokens", "Sent and received. 0 is no limit.", 0, 10**12))
     max_cost: float = setting(
         0.0, About("Limits", "Money", "US dollars for a run, where prices are known. 0 is no limit.", 0, 10**6, "$")
+    )
+    memory: bool = setting(
+        True,
+        About(MEMORY, "Memory", "Agents are told what is remembered from earlier sessions, and every run leaves a note "
+              "of how it went. Off: nothing is told, and nothing is noted."),
+    )  # fmt: skip
+    learning: Learning = setting(
+        "ask",
+        About(MEMORY, "Learning", "After real work a small model looks back for what is worth keeping. Ask: you decide "
+              "on each. Add: new ones are kept, changes ask you. Off: nobody looks back."),
+    )  # fmt: skip
+    learning_after: int = setting(
+        10, About(MEMORY, "Real work", "Tool calls of a run after which somebody looks back.", 1, 10_000)
     )
     compact_at: int = setting(
         0,

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args, get_origin
 
 from core.domain.events import KINDS, RunEvent, kind_of
 from core.domain.text import Text
@@ -18,8 +18,7 @@ HEAD = 2048
 NAMES: dict[type, str] = {event: kind_of(event) for event in KINDS.values()}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(NamedTuple):
     """An event as it is stored: in `event` long texts are heads, their wholes are in `blobs`."""
 
     whole: RunEvent

@@ -6,10 +6,9 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from core.domain.problems import Problem
 from core.store.backup import back_up_before
@@ -21,8 +20,7 @@ T = TypeVar("T")
 BATCH = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """Work for the connection. `done` is called on the loop that asked, with the result or the error."""
 
     work: Callable[[sqlite3.Connection], Any]

@@ -67,12 +67,31 @@ class Journal:
 
     async def append(self, session: str, *events: RunEvent, blobs: Mapping[str, bytes] | None = None) -> Entry:
         """Make facts durable, all or none, then tell every listener; the last entry."""
+        return await self.begin(session, *events, blobs=blobs)
+
+    def begin(
+        self, session: str, *events: RunEvent, blobs: Mapping[str, bytes] | None = None
+    ) -> "asyncio.Future[Entry]":
+        """The same for those who have something else to do until it is done."""
         at = self._clock()
-        return await self._put(session, tuple((at, event) for event in events), blobs or {})
+        return self._put(session, tuple((at, event) for event in events), blobs or {})
 
     async def append_with(self, session: str, event: RunEvent, also: Also) -> Entry:
         """A fact, and what `also` writes in the same transaction; where that raises, nothing is written."""
         return await self._put(session, ((self._clock(), event),), {}, also=also)
+
+    def note(self, session: str, event: RunEvent) -> None:
+        """A fact that nobody waits for: where it cannot be written either, there is nobody to tell."""
+        if self._database:
+            facts = ((self._clock(), event),)
+            loop = asyncio.get_running_loop()
+            self._database.put(
+                Job(
+                    lambda db: self._write(db, session, facts, {}),
+                    lambda told, error: None if error else self._tell(told),
+                    loop,
+                )
+            )
 
     async def copy(
         self,
@@ -85,14 +104,14 @@ class Journal:
         """The same for facts that keep the time at which they happened. The first `quiet` are no news to anybody."""
         return await self._put(session, tuple(facts), blobs or {}, quiet)
 
-    async def _put(
+    def _put(
         self,
         session: str,
         facts: tuple[tuple[int, RunEvent], ...],
         blobs: Mapping[str, bytes],
         quiet: int = 0,
         also: Also | None = None,
-    ) -> Entry:
+    ) -> "asyncio.Future[Entry]":
         if self._database is None:
             raise Problem(
                 "The data folder cannot be written.", "It was opened to look at.", "Name another with --home."
@@ -117,7 +136,7 @@ class Journal:
             return self._write(db, session, facts, blobs)
 
         self._database.put(Job(write, done, loop))
-        return await future
+        return future
 
     async def read(self, session: str, after: int = 0) -> AsyncIterator[Entry]:
         """The facts in order, in slices that let other runs breathe."""
@@ -179,8 +198,9 @@ class Journal:
         write_steps(db, known.number, steps)
         known.row = fold_session(known.row, entry, steps, known.outline)
         update_session(db, known.number, known.row)
-        track_question(db, known.number, entry)
-        track_skill(db, name, event)
+        if not known.row.source:  # what another program asked was answered there, or never
+            track_question(db, known.number, entry)
+            track_skill(db, name, event)
         return Told(entry, steps, known.row)
 
     def _known(self, db: sqlite3.Connection, session: str, event: RunEvent, at: int) -> _Open:

@@ -1,5 +1,6 @@
 """The memories of a data file: written on the one connection that writes, read beside it."""
 
+import asyncio
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -7,8 +8,9 @@ from typing import TypeVar
 
 from core.domain.memory import Said
 from core.domain.problems import Problem
-from core.store.database import Database, problem_of
+from core.store.database import Database, Job, problem_of
 from core.store.memory_rows import Indexed, MemoryRows
+from core.store.memory_runs import RunFacts
 
 T = TypeVar("T")
 
@@ -37,13 +39,31 @@ class MemoryBook:
 
     def read(self, work: Callable[[MemoryRows], T]) -> T:
         """Look at what is there."""
+        return self._look(lambda db: work(self.rows(db)))
+
+    def _look(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
             if self._reading is None:
                 uri = f"{self._path.absolute().as_uri()}?{self._flags}"
                 self._reading = sqlite3.connect(uri, uri=True, isolation_level=None)
-            return work(self.rows(self._reading))
+            return work(self._reading)
         except sqlite3.Error as error:
             raise problem_of(error) from error
+
+    def later(
+        self, work: Callable[[MemoryRows, RunFacts], object], done: Callable[[BaseException | None], None]
+    ) -> None:
+        """Do it on the thread that writes, without anybody waiting; `done` is told the error, if there was one."""
+        if self.database is None:
+            return
+        job = Job(
+            lambda db: work(self.rows(db), RunFacts(db)), lambda _, error: done(error), asyncio.get_running_loop()
+        )
+        self.database.put(job)
+
+    def facts(self, work: Callable[[RunFacts], T]) -> T:
+        """Look at what the sessions say."""
+        return self._look(lambda db: work(RunFacts(db)))
 
     def close(self) -> None:
         if self._reading:

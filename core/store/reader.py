@@ -53,6 +53,14 @@ class Reader:
         rows = self._db.execute(f"SELECT {SESSION_COLUMNS} FROM session WHERE parent = ? ORDER BY number", (parent,))
         return [read_session(row) for row in rows]
 
+    def imported(self, source: str) -> SessionRow | None:
+        """The session that was read from there; of several the newest."""
+        row = self._db.execute(
+            f"SELECT {SESSION_COLUMNS} FROM session WHERE source = ? AND source <> '' ORDER BY number DESC LIMIT 1",
+            (source,),
+        ).fetchone()
+        return read_session(row) if row else None
+
     def named(self, start: str) -> list[SessionRow]:
         """The sessions whose id starts so: what a person types may be short."""
         rows = self._db.execute(

@@ -58,8 +58,9 @@ def _rebuild_session(db: sqlite3.Connection, number: int, name: str, done: Rebui
             write_steps(db, number, rows.values())
             rows.clear()
         row = fold_session(row, entry, changed, outline)
-        track_question(db, number, entry)
-        track_skill(db, key(number, entry.seq), entry.event)
+        if not row.source:
+            track_question(db, number, entry)
+            track_skill(db, key(number, entry.seq), entry.event)
     if row is not None:
         write_steps(db, number, rows.values())
         update_session(db, number, row)

@@ -25,6 +25,7 @@ from core.domain.events import (
 )
 from core.domain.filing import SessionRenamed
 from core.domain.question import QuestionAnswered, QuestionAsked, spoken
+from core.domain.recalled import MemoryRecalled
 from core.domain.rewinding import FilesRewound
 from core.store.keys import place, session_of, span
 
@@ -76,6 +77,8 @@ def words(event: RunEvent) -> Iterator[str]:
             yield from (file.path for file in files)
         case SessionRenamed(title=title):
             yield title
+        case MemoryRecalled(told=told):
+            yield told.head
         case VerdictGiven(note=note, tags=tags):
             yield from (note.head, *tags)
         case _:

@@ -60,6 +60,7 @@ class SessionTable(SQLModel, table=True):
     parent_call: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
     called: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
     depth: int = Field(sa_column_kwargs={"server_default": text("0")})
+    source: str = Field(sa_type=Text, sa_column_kwargs={"server_default": ""})
 
 
 class EntryTable(SQLModel, table=True):

@@ -17,6 +17,7 @@ from core.tools.delegate import Delegate
 from core.tools.edit import EDIT
 from core.tools.fetch import FETCH
 from core.tools.find import FIND
+from core.tools.memory import FORGET, RECALL_TOOL, REMEMBER
 from core.tools.patch import PATCH
 from core.tools.read import READ
 from core.tools.recall import DESCRIPTION, RECALL, Recall
@@ -33,7 +34,8 @@ from core.tools.write import WRITE
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-_ALL = (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, CHECK, FETCH, SEARCH_WEB, TODO, DECIDE, REPORT)
+_ACTS = (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, CHECK, FETCH, SEARCH_WEB, TODO, DECIDE, REPORT)
+_ALL = (*_ACTS, REMEMBER, RECALL_TOOL, FORGET)
 TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in _ALL})
 ASK = "ask_user"
 ASK_DESCRIPTION = (

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.domain.consent import Level
 from core.domain.problems import Problem
@@ -16,6 +17,9 @@ from core.workspace.scan import Scan
 from core.workspace.thread import to_its_end
 
 PROOF = "sandbox.json"  # in the data folder: what the walls were worth since the machine was started
+
+if TYPE_CHECKING:
+    from core.memory.hand import Hand
 
 Hear = Callable[[str, bytes], None]  # the call, and what its command just printed
 
@@ -62,6 +66,7 @@ class Place:
         data: our own data folder, which no tool may look into.
         out: the hosts a person allowed to the commands of this run.
         commands: those that go on in the background.
+        memory: what is remembered, as this run holds it; None where nothing is.
         hear: told what a command prints, while it runs.
         safe: the person's hooks are left out.
         web: asks the search engine that the person set.
@@ -75,6 +80,7 @@ class Place:
     out: WayOut
     commands: Commands
     hear: Hear | None = None
+    memory: "Hand | None" = None
     call: str = ""
     word: Word = UNSAID
     safe: bool = False

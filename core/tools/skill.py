@@ -14,8 +14,8 @@ USE_DESCRIPTION = (
 )
 MANAGE_SKILL = "manage_skill"
 MANAGE_DESCRIPTION = (
-    "Propose that a way of working is kept as a skill, or that a skill is changed; the person decides. Read a skill "
-    "with use_skill before you change it, and change one that covers the matter rather than make another."
+    "Propose a new skill, or a change of one; the person decides. Read a skill with use_skill before you change it. "
+    "Rather change one than make a second on the same matter."
 )
 
 

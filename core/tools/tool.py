@@ -47,6 +47,7 @@ class Tool:
 
     `knowing` adds to the parameters what the session has seen, before the act. `fact` is what a call states by itself,
     recorded before its result. `paths` are the files it names, where they are not in a parameter called `path`.
+    `lasts`: what it does outlasts the run, though it touches nothing.
     """
 
     name: str
@@ -59,3 +60,4 @@ class Tool:
     knowing: Callable[[Any, Mapping[str, str]], Any] | None = None
     fact: Callable[[str, Any], RunEvent] | None = None
     paths: Callable[[Any], tuple[str, ...]] | None = None
+    lasts: bool = False

@@ -150,5 +150,8 @@ def test_two_sessions_are_compared(typed: Typed, session: str) -> None:
     other = typed.session()
     assert typed("compare", session, session) == 0 and "First difference" not in typed.out
     assert typed("compare", session, other) == 0 and "First difference, after 1 equal steps" in typed.out
+    assert typed("compare", f"{session}/1", f"{other}/1") == 0 and "First difference, after 1 equal steps" in typed.out
+    for wrong in ("2", "0", "x", "²"):
+        assert typed("compare", session, f"{other}/{wrong}") == 1 and "There is no run" in typed.err
     assert typed("compare", session, other, "--json") == 0
     assert typed.lines[-1]["first_difference"] == 1 and typed.lines[-1]["delta"]["tokens"] == -10

@@ -24,7 +24,7 @@ journal = Journal(opened.database, reader)
 opened.ballast.on_relief = lambda: print("relieved")
 
 def fill_up():
-    with (folder.parent / "theirs").open("wb", buffering=0) as file:
+    with (folder.parent / "theirs").open("ab", buffering=0) as file:  # not emptied: that would be room
         try:
             while file.write(bytes(65536)):
                 pass

@@ -77,13 +77,13 @@ class OptionRow(QAbstractButton):
         return QSize(160, self._chip() + 2 * 6)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        self._paint_ground(painter)
-        room = self.width() - self._left() - PAD
-        if self._on_one_line(room):
-            self._paint_one_line(painter)
-        else:
-            self._paint_block(painter, room)
+        with QPainter(self) as painter:
+            self._paint_ground(painter)
+            room = self.width() - self._left() - PAD
+            if self._on_one_line(room):
+                self._paint_one_line(painter)
+            else:
+                self._paint_block(painter, room)
 
     def _paint_ground(self, painter: QPainter) -> None:
         theme = self._look.theme

@@ -84,40 +84,41 @@ class Chart(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         if not self._requests:
             return
-        painter, theme, font = QPainter(self), self._look.theme, self._look.fonts.caption
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        tall = QFontMetrics(font).height()
-        top, bottom = tall + 6, self.height() - tall - 8
-        limit = self._requests[-1].window * COMPACT_AT // 100
-        most = max(max(sent.total for sent in self._requests), 1)
-        near = bool(limit) and most * 4 > limit
-        high = max(most * 1.08, limit if near else 0)
-        per_pixel = max(1, len(self._requests) // max(1, self.width()))
-        places = sorted({*range(0, len(self._requests), per_pixel), len(self._requests) - 1})
-        if len(places) == 1:
-            places = [0, 0]
-        floor = [0.0] * len(places)
-        painter.setPen(Qt.PenStyle.NoPen)
-        for category in CATEGORIES:
-            roof = [
-                low + self._requests[at].tokens.get(category.name, 0) for low, at in zip(floor, places, strict=True)
-            ]
-            if roof == floor:
-                continue
-            xs = [self._x(at) for at in places]
-            xs[-1] = float(self.width() - EDGE)
-            points = [QPointF(x, bottom - (bottom - top) * y / high) for x, y in zip(xs, roof, strict=True)]
-            points += [
-                QPointF(x, bottom - (bottom - top) * y / high) for x, y in zip(xs[::-1], floor[::-1], strict=True)
-            ]
-            painter.setBrush(blend(theme.colour(category.token), theme.background, 0.78))
-            painter.drawPolygon(QPolygonF(points))
-            floor = roof
-        if near:
-            self._paint_limit(painter, limit, top + round((bottom - top) * (1 - limit / high)))
-        self._paint_cliffs(painter, top, bottom)
-        if 0 <= self._at < len(self._requests):
-            painter.fillRect(QRectF(self._x(self._at) - 0.5, top, 1, bottom - top), theme.text)
+        theme, font = self._look.theme, self._look.fonts.caption
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            tall = QFontMetrics(font).height()
+            top, bottom = tall + 6, self.height() - tall - 8
+            limit = self._requests[-1].window * COMPACT_AT // 100
+            most = max(max(sent.total for sent in self._requests), 1)
+            near = bool(limit) and most * 4 > limit
+            high = max(most * 1.08, limit if near else 0)
+            per_pixel = max(1, len(self._requests) // max(1, self.width()))
+            places = sorted({*range(0, len(self._requests), per_pixel), len(self._requests) - 1})
+            if len(places) == 1:
+                places = [0, 0]
+            floor = [0.0] * len(places)
+            painter.setPen(Qt.PenStyle.NoPen)
+            for category in CATEGORIES:
+                roof = [
+                    low + self._requests[at].tokens.get(category.name, 0) for low, at in zip(floor, places, strict=True)
+                ]
+                if roof == floor:
+                    continue
+                xs = [self._x(at) for at in places]
+                xs[-1] = float(self.width() - EDGE)
+                points = [QPointF(x, bottom - (bottom - top) * y / high) for x, y in zip(xs, roof, strict=True)]
+                points += [
+                    QPointF(x, bottom - (bottom - top) * y / high) for x, y in zip(xs[::-1], floor[::-1], strict=True)
+                ]
+                painter.setBrush(blend(theme.colour(category.token), theme.background, 0.78))
+                painter.drawPolygon(QPolygonF(points))
+                floor = roof
+            if near:
+                self._paint_limit(painter, limit, top + round((bottom - top) * (1 - limit / high)))
+            self._paint_cliffs(painter, top, bottom)
+            if 0 <= self._at < len(self._requests):
+                painter.fillRect(QRectF(self._x(self._at) - 0.5, top, 1, bottom - top), theme.text)
 
     def _paint_limit(self, painter: QPainter, limit: int, y: int) -> None:
         theme, font = self._look.theme, self._look.fonts.caption
@@ -185,23 +186,28 @@ class Shares(QWidget):
         return QSize(300, self._look.size(ROW) * len(self._lines) + 1)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter, theme, fonts = QPainter(self), self._look.theme, self._look.fonts
-        tall = self._look.size(ROW)
-        painter.fillRect(0, 0, self.width(), 1, theme.line)
-        right = self.width() - EDGE
-        column = self._look.size(72)
-        for place, (category, count, share) in enumerate(self._lines):
-            box = QRect(0, place * tall, self.width(), tall)
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(blend(theme.colour(category.token), theme.background, 0.9))
-            painter.drawRoundedRect(QRectF(EDGE, box.y() + (tall - 10) / 2, 10, 10), 3, 3)
-            draw_line(painter, box.adjusted(EDGE + 22, 0, 0, 0), words(category.said), fonts.text, theme.text)
-            draw_right(
-                painter, QRect(0, box.y(), right - column, tall), f"{count:,} {words('tok')}", fonts.text, theme.text
-            )
-            draw_right(painter, QRect(0, box.y(), right, tall), f"{share:.0f} %", fonts.text, theme.third)
-            painter.fillRect(0, box.bottom(), self.width(), 1, theme.line)
+        theme, fonts = self._look.theme, self._look.fonts
+        with QPainter(self) as painter:
+            tall = self._look.size(ROW)
+            painter.fillRect(0, 0, self.width(), 1, theme.line)
+            right = self.width() - EDGE
+            column = self._look.size(72)
+            for place, (category, count, share) in enumerate(self._lines):
+                box = QRect(0, place * tall, self.width(), tall)
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(blend(theme.colour(category.token), theme.background, 0.9))
+                painter.drawRoundedRect(QRectF(EDGE, box.y() + (tall - 10) / 2, 10, 10), 3, 3)
+                draw_line(painter, box.adjusted(EDGE + 22, 0, 0, 0), words(category.said), fonts.text, theme.text)
+                draw_right(
+                    painter,
+                    QRect(0, box.y(), right - column, tall),
+                    f"{count:,} {words('tok')}",
+                    fonts.text,
+                    theme.text,
+                )
+                draw_right(painter, QRect(0, box.y(), right, tall), f"{share:.0f} %", fonts.text, theme.third)
+                painter.fillRect(0, box.bottom(), self.width(), 1, theme.line)
 
 
 class ContextPanel(QWidget):

@@ -266,4 +266,5 @@ def _pieces(text: str, strong: set[int]) -> list[tuple[str, bool]]:
 
 def shown_keys(keys: str) -> str:
     """A key as the system writes it."""
-    return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
+    written = QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
+    return written.replace("Return", "Enter")  # as keyboards say it

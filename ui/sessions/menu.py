@@ -25,6 +25,8 @@ def session_menu(look: Look, rows: Sequence[SessionRow], wish: Wish, parent: QWi
         return menu
     if len(rows) == 1:
         _add(menu, look, "open", _tr("Open"), "play", wish, "Return")
+        _add(menu, look, "tab", _tr("Keep in a tab"), "pin", wish)
+        _add(menu, look, "beside", _tr("Show beside"), "columns-2", wish)
         _add(menu, look, "rename", _tr("Rename"), "file-pen-line", wish, "F2")
         _add(menu, look, "fork", _tr("Fork"), "share", wish)
         _add(menu, look, "folder", _tr("Show the folder"), "folder", wish)

@@ -44,6 +44,7 @@ class SessionsPanel(QFrame):
     filed = Signal(str, list)  # a word (pin, archive, trash, restore, forget, fork, folder…) and the sessions meant
     undo_wanted = Signal()
     compared = Signal(str, str)
+    placed = Signal(str, str)  # tab or beside, and the session
     new_run = Signal()
     searched = Signal(str)
 
@@ -248,6 +249,8 @@ class SessionsPanel(QFrame):
     def _wish(self, word: str, rows: list[SessionRow]) -> None:
         if word == "rename":
             self._view.rename()
+        elif word in {"tab", "beside"}:
+            self.placed.emit(word, rows[0].id)
         elif word == "compare":
             self.compared.emit(rows[0].id, rows[1].id)
         elif word == "open":

@@ -72,20 +72,21 @@ class FactLine(QWidget):
         return QSize(200, QFontMetrics(self._look.fonts.second).height() + 4)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        look, painter = self._look, QPainter(self)
-        metrics, side = QFontMetrics(look.fonts.second), look.size(ICON)
-        painter.setFont(look.fonts.second)
-        widths = [metrics.horizontalAdvance(fact.text) + side + 6 for fact in self._facts]
-        over = max(0, sum(widths) + GAP * (len(widths) - 1) - self.width())
-        x = 0
-        for place, (fact, width) in enumerate(zip(self._facts, widths, strict=True)):
-            room = max(side + 30, width - over) if place == 0 else width
-            picture = pixmap(fact.icon, look.theme.third, side, self.devicePixelRatioF())
-            painter.drawPixmap(x, (self.height() - side) // 2, picture)
-            text = metrics.elidedText(fact.text, Qt.TextElideMode.ElideMiddle, room - side - 5)
-            painter.setPen(look.theme.second)
-            painter.drawText(x + side + 6, (self.height() + metrics.ascent() - metrics.descent()) // 2, text)
-            x += room + GAP
+        look = self._look
+        with QPainter(self) as painter:
+            metrics, side = QFontMetrics(look.fonts.second), look.size(ICON)
+            painter.setFont(look.fonts.second)
+            widths = [metrics.horizontalAdvance(fact.text) + side + 6 for fact in self._facts]
+            over = max(0, sum(widths) + GAP * (len(widths) - 1) - self.width())
+            x = 0
+            for place, (fact, width) in enumerate(zip(self._facts, widths, strict=True)):
+                room = max(side + 30, width - over) if place == 0 else width
+                picture = pixmap(fact.icon, look.theme.third, side, self.devicePixelRatioF())
+                painter.drawPixmap(x, (self.height() - side) // 2, picture)
+                text = metrics.elidedText(fact.text, Qt.TextElideMode.ElideMiddle, room - side - 5)
+                painter.setPen(look.theme.second)
+                painter.drawText(x + side + 6, (self.height() + metrics.ascent() - metrics.descent()) // 2, text)
+                x += room + GAP
 
 
 class Pill(QWidget):
@@ -114,19 +115,20 @@ class Pill(QWidget):
         return QSize(metrics.horizontalAdvance(self._word()) + self._look.size(ICON) + 22, metrics.height() + 7)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, side, painter = self._look.theme, self._look.size(ICON), QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        look = status_look(self._status)
-        colour = theme.colour(look.token)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(blend(colour, theme.background, 0.18 if theme.dark else 0.14))
-        painter.drawRoundedRect(QRectF(self.rect()), self.height() / 2, self.height() / 2)
-        picture = pixmap(look.icon, colour, side, self.devicePixelRatioF())
-        painter.drawPixmap(8, (self.height() - side) // 2, picture)
-        painter.setFont(self._look.fonts.second)
-        painter.setPen(colour)
-        place = self.rect().adjusted(8 + side + 5, 0, 0, 0)
-        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self._word())
+        theme, side = self._look.theme, self._look.size(ICON)
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            look = status_look(self._status)
+            colour = theme.colour(look.token)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(blend(colour, theme.background, 0.18 if theme.dark else 0.14))
+            painter.drawRoundedRect(QRectF(self.rect()), self.height() / 2, self.height() / 2)
+            picture = pixmap(look.icon, colour, side, self.devicePixelRatioF())
+            painter.drawPixmap(8, (self.height() - side) // 2, picture)
+            painter.setFont(self._look.fonts.second)
+            painter.setPen(colour)
+            place = self.rect().adjusted(8 + side + 5, 0, 0, 0)
+            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self._word())
 
     def _word(self) -> str:
         return words(status_look(self._status).word)

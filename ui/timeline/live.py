@@ -1,5 +1,7 @@
 """What is being said and printed right now: kept until its facts are there, and no longer."""
 
+from collections.abc import Iterable
+
 from core.domain.events import (
     CommandEnded,
     Replied,
@@ -11,9 +13,11 @@ from core.domain.events import (
     ToolReturned,
 )
 from core.engine.drafts import Draft
+from core.store.told import Told
 
 KEPT = 16 * 1024  # bytes of one command
 LINES = 12
+MOST = 256 * 1024  # characters of a reply that is still coming: a server can send without end
 
 
 class Live:
@@ -23,6 +27,14 @@ class Live:
         self._replies: dict[str, str] = {}
         self._printed: dict[tuple[str, str], bytes] = {}
 
+    def take(self, facts: Iterable[object]) -> None:
+        """A batch, in its order."""
+        for fact in facts:
+            if isinstance(fact, Draft):
+                self.hear(fact)
+            elif isinstance(fact, Told):
+                self.settle(fact.session.id, fact.entry.event)
+
     def hear(self, draft: Draft) -> None:
         name = draft.session
         if draft.call:
@@ -30,7 +42,9 @@ class Live:
         elif draft.ended:
             self._replies.pop(name, None)
         elif draft.text:
-            self._replies[name] = self._replies.get(name, "") + draft.text
+            said = self._replies.get(name, "")
+            if len(said) < MOST:  # the rest is there with the fact
+                self._replies[name] = (said + draft.text)[:MOST]
 
     def settle(self, session: str, event: RunEvent) -> None:
         """Facts take the place of what was only told."""

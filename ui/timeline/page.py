@@ -37,8 +37,8 @@ class RunPage(QWidget):
     stop = Signal()
     pause = Signal()
     resume = Signal()
-    fork = Signal(int)
     compare = Signal()
+    fork = Signal(int)
     """The entry up to which the new session is the same; 0 for all of them."""
     settle = Signal(str)
     """again, skip or end: what becomes of calls that may have run."""

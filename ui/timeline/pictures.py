@@ -31,10 +31,9 @@ class Pictures:
         made = QPixmap(size * ratio)
         made.setDevicePixelRatio(ratio)
         made.fill(ground)
-        painter = QPainter(made)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        paint(painter)
-        painter.end()
+        with QPainter(made) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            paint(painter)
         self._kept[key] = (step, made)
         self._bytes += _bytes(made)
         while self._bytes > BUDGET and len(self._kept) > 1:

@@ -104,27 +104,26 @@ class JourneyStrip(QWidget):
         made = QPixmap(self.size() * ratio)
         made.setDevicePixelRatio(ratio)
         made.fill(theme.panel)
-        painter = QPainter(made)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        room = self.width() - 2 * EDGE
-        step = (self.height() - 2 * INSET - THICK) / (LANE_COUNT - 1)
-        brushes = {name: blend(theme.colour(name), theme.panel, 0.9) for name in LANES}
-        for mark in self._marks:
-            token = kind_look(mark.kind).token
-            token = "failed" if mark.status == "failed" else token
-            left = EDGE + room * self._axis.of_time(mark.began)
-            ended = mark.ended or (self._drawn_at if mark.status in OPEN else mark.began)
-            width = max(3.0, EDGE + room * self._axis.of_time(ended) - left)
-            if token == "waiting":
-                painter.setBrush(blend(theme.waiting, theme.panel, 0.16))
-                painter.drawRoundedRect(QRectF(left, INSET - 1, width, self.height() - 2 * INSET + 2), 3, 3)
-                painter.fillRect(QRectF(left, 2, 2, self.height() - 4), theme.waiting)
-                continue
-            top = INSET + LANES.get(token, LANE_COUNT - 1) * step
-            painter.setBrush(brushes.get(token) or blend(theme.colour(token), theme.panel, 0.9))
-            painter.drawRoundedRect(QRectF(left, top, width, THICK), min(2.5, width / 2), 2.5)
-        painter.end()
+        with QPainter(made) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            room = self.width() - 2 * EDGE
+            step = (self.height() - 2 * INSET - THICK) / (LANE_COUNT - 1)
+            brushes = {name: blend(theme.colour(name), theme.panel, 0.9) for name in LANES}
+            for mark in self._marks:
+                token = kind_look(mark.kind).token
+                token = "failed" if mark.status == "failed" else token
+                left = EDGE + room * self._axis.of_time(mark.began)
+                ended = mark.ended or (self._drawn_at if mark.status in OPEN else mark.began)
+                width = max(3.0, EDGE + room * self._axis.of_time(ended) - left)
+                if token == "waiting":
+                    painter.setBrush(blend(theme.waiting, theme.panel, 0.16))
+                    painter.drawRoundedRect(QRectF(left, INSET - 1, width, self.height() - 2 * INSET + 2), 3, 3)
+                    painter.fillRect(QRectF(left, 2, 2, self.height() - 4), theme.waiting)
+                    continue
+                top = INSET + LANES.get(token, LANE_COUNT - 1) * step
+                painter.setBrush(brushes.get(token) or blend(theme.colour(token), theme.panel, 0.9))
+                painter.drawRoundedRect(QRectF(left, top, width, THICK), min(2.5, width / 2), 2.5)
         return made
 
     def _go(self, x: float) -> None:
@@ -145,22 +144,22 @@ class JourneyStrip(QWidget):
         if self._picture.isNull():
             self._picture = self._paint_picture()
             self._keep()
-        painter = QPainter(self)
-        painter.drawPixmap(0, 0, self._picture)
-        painter.fillRect(0, self.height() - 1, self.width(), 1, theme.line)
-        if not self._marks:
-            return
-        room = self.width() - 2 * EDGE
-        left = EDGE + room * self._axis.of_row(self._seen[0]) - 3
-        right = EDGE + room * self._axis.of_row(self._seen[1] + 1) + 3
-        box = QRectF(left + 0.5, 2.5, max(10.0, right - left), self.height() - 6)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        fill = theme.accent
-        fill.setAlphaF(0.08 if theme.dark else 0.04)
-        painter.setBrush(fill)
-        fill.setAlphaF(1.0)
-        painter.setPen(QPen(theme.accent, 2 if self.hasFocus() else 1))
-        painter.drawRoundedRect(box, 5, 5)
+        with QPainter(self) as painter:
+            painter.drawPixmap(0, 0, self._picture)
+            painter.fillRect(0, self.height() - 1, self.width(), 1, theme.line)
+            if not self._marks:
+                return
+            room = self.width() - 2 * EDGE
+            left = EDGE + room * self._axis.of_row(self._seen[0]) - 3
+            right = EDGE + room * self._axis.of_row(self._seen[1] + 1) + 3
+            box = QRectF(left + 0.5, 2.5, max(10.0, right - left), self.height() - 6)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            fill = theme.accent
+            fill.setAlphaF(0.08 if theme.dark else 0.04)
+            painter.setBrush(fill)
+            fill.setAlphaF(1.0)
+            painter.setPen(QPen(theme.accent, 2 if self.hasFocus() else 1))
+            painter.drawRoundedRect(box, 5, 5)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:

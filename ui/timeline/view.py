@@ -335,9 +335,8 @@ class TimelineView(BareTable):
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._due:
             self.settle()
-        ground = QPainter(self.viewport())
-        ground.fillRect(event.rect(), self._ground)
-        ground.end()
+        with QPainter(self.viewport()) as ground:
+            ground.fillRect(event.rect(), self._ground)
         super().paintEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

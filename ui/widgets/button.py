@@ -4,7 +4,7 @@ from typing import Final
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QPushButton, QStyle, QStyleOptionButton, QStylePainter, QWidget
+from PySide6.QtWidgets import QPushButton, QStyle, QStyleOptionButton, QWidget
 
 from ui.icons import pixmap
 from ui.theme import Look, blend
@@ -73,16 +73,16 @@ class Button(QPushButton):
         return self.sizeHint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QStylePainter(self)
-        option = QStyleOptionButton()
-        self.initStyleOption(option)
-        option.text = ""
-        if not option.state & QStyle.StateFlag.State_KeyboardFocusChange:
-            # The ring is for those who came by keyboard; after a click it would only be noise.
-            option.state &= ~QStyle.StateFlag.State_HasFocus
-        painter.drawControl(QStyle.ControlElement.CE_PushButton, option)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._paint_content(painter)
+        with QPainter(self) as painter:
+            option = QStyleOptionButton()
+            self.initStyleOption(option)
+            option.text = ""
+            if not option.state & QStyle.StateFlag.State_KeyboardFocusChange:
+                # The ring is for those who came by keyboard; after a click it would only be noise.
+                option.state &= ~QStyle.StateFlag.State_HasFocus
+            self.style().drawControl(QStyle.ControlElement.CE_PushButton, option, painter, self)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            self._paint_content(painter)
 
     def _paint_content(self, painter: QPainter) -> None:
         look, ink = self._look, self._ink()

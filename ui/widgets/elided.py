@@ -39,4 +39,5 @@ class ElidedLabel(QLabel):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         ink = self.palette().color(self.foregroundRole())
-        draw_line(QPainter(self), self.contentsRect(), self._line, self.font(), ink)
+        with QPainter(self) as painter:
+            draw_line(painter, self.contentsRect(), self._line, self.font(), ink)

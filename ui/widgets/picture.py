@@ -90,15 +90,16 @@ class PictureView(QWidget):
         return QSize(fitted.width(), fitted.height() + self._caption())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter, theme = QPainter(self), self._look.theme
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        place = QRect(0, 0, 0, 0)
-        if self.can_show():
-            place.setSize(self._fitted(self.width()))
-            painter.drawImage(place, self._image)
-            draw_frame(painter, place, 2, None, theme.line)
-        below = QRect(0, place.height() + 4, self.width(), self._caption())
-        draw_line(painter, below, self._line, self._look.fonts.second, theme.third)
+        theme = self._look.theme
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+            place = QRect(0, 0, 0, 0)
+            if self.can_show():
+                place.setSize(self._fitted(self.width()))
+                painter.drawImage(place, self._image)
+                draw_frame(painter, place, 2, None, theme.line)
+            below = QRect(0, place.height() + 4, self.width(), self._caption())
+            draw_line(painter, below, self._line, self._look.fonts.second, theme.third)
 
 
 class PicturesView(QScrollArea):

@@ -55,19 +55,20 @@ class Tabs(QTabBar):
         return self.tabSizeHint(index)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, fonts, painter = self.look.theme, self.look.fonts, QPainter(self)
-        under = self.mapFromGlobal(self.cursor().pos())
-        for place in range(self.count()):
-            box = self.tabRect(place)
-            chosen = place == self.currentIndex()
-            ink = theme.text if chosen or (self.underMouse() and box.contains(under)) else theme.second
-            took = draw_line(painter, box.adjusted(PAD, 0, 0, -2), self.tabText(place), fonts.strong, ink)
-            if chosen:
-                painter.fillRect(box.x(), box.bottom() - 1, box.width(), 2, theme.accent)
-            if chosen and self.hasFocus():
-                draw_frame(painter, box.adjusted(2, 4, -2, -5), 4, None, theme.accent)
-            if figures := self._figures.get(place):
-                self._paint_figures(painter, box, box.x() + PAD + took + GAP, figures, self._figures_width(place))
+        theme, fonts = self.look.theme, self.look.fonts
+        with QPainter(self) as painter:
+            under = self.mapFromGlobal(self.cursor().pos())
+            for place in range(self.count()):
+                box = self.tabRect(place)
+                chosen = place == self.currentIndex()
+                ink = theme.text if chosen or (self.underMouse() and box.contains(under)) else theme.second
+                took = draw_line(painter, box.adjusted(PAD, 0, 0, -2), self.tabText(place), fonts.strong, ink)
+                if chosen:
+                    painter.fillRect(box.x(), box.bottom() - 1, box.width(), 2, theme.accent)
+                if chosen and self.hasFocus():
+                    draw_frame(painter, box.adjusted(2, 4, -2, -5), 4, None, theme.accent)
+                if figures := self._figures.get(place):
+                    self._paint_figures(painter, box, box.x() + PAD + took + GAP, figures, self._figures_width(place))
 
     def _paint_figures(self, painter: QPainter, box: QRect, x: int, figures: list[Figure], width: int) -> None:
         theme, font = self.look.theme, self.look.fonts.caption

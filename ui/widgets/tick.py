@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QCheckBox, QStyle, QStyleOptionButton, QStylePainter, QWidget
+from PySide6.QtWidgets import QCheckBox, QStyle, QStyleOptionButton, QWidget
 
 from ui.icons import pixmap
 from ui.theme import Look
@@ -23,18 +23,19 @@ class Tick(QCheckBox):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        option, painter, theme = QStyleOptionButton(), QStylePainter(self), self._look.theme
-        self.initStyleOption(option)
-        box = self.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, self)
-        words = self.style().subElementRect(QStyle.SubElement.SE_CheckBoxContents, option, self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        on = self.isChecked() and self.isEnabled()
-        focused = bool(option.state & QStyle.StateFlag.State_HasFocus)
-        painter.setPen(QPen(theme.accent if on or focused else theme.third, 1))
-        painter.setBrush(theme.accent if on else theme.background)
-        painter.drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3)
-        if self.isChecked():
-            ink = theme.on_accent if on else theme.third
-            painter.drawPixmap(box.topLeft(), pixmap("check", ink, box.width(), self.devicePixelRatioF()))
-        option.rect = words
-        painter.drawControl(QStyle.ControlElement.CE_CheckBoxLabel, option)
+        option, theme = QStyleOptionButton(), self._look.theme
+        with QPainter(self) as painter:
+            self.initStyleOption(option)
+            box = self.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, self)
+            words = self.style().subElementRect(QStyle.SubElement.SE_CheckBoxContents, option, self)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            on = self.isChecked() and self.isEnabled()
+            focused = bool(option.state & QStyle.StateFlag.State_HasFocus)
+            painter.setPen(QPen(theme.accent if on or focused else theme.third, 1))
+            painter.setBrush(theme.accent if on else theme.background)
+            painter.drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3)
+            if self.isChecked():
+                ink = theme.on_accent if on else theme.third
+                painter.drawPixmap(box.topLeft(), pixmap("check", ink, box.width(), self.devicePixelRatioF()))
+            option.rect = words
+            self.style().drawControl(QStyle.ControlElement.CE_CheckBoxLabel, option, painter, self)

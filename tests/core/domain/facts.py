@@ -34,6 +34,7 @@ from core.domain.events import (
     ToolReturned,
     Usage,
 )
+from core.domain.exchanged import RecordKept, TranscriptRead
 from core.domain.problems import Trouble
 from core.domain.question import Answer, Option, Question, QuestionAnswered, QuestionAsked
 from core.domain.text import Text
@@ -99,6 +100,8 @@ EVENTS: dict[type[Any], SearchStrategy[RunEvent]] = {
     ),
     ConsentGiven: st.builds(ConsentGiven, CONSENTS, st.booleans()),
     Tainted: st.builds(Tainted, CALLS, WORDS),
+    RecordKept: st.builds(RecordKept, WORDS, TEXTS),
+    TranscriptRead: st.builds(TranscriptRead, WORDS, SMALL, st.dictionaries(WORDS, SMALL, max_size=2), WORDS),
     RunInterrupted: st.builds(RunInterrupted, WORDS, st.lists(CALLS, max_size=3, unique=True).map(tuple)),
     RunResumed: st.builds(RunResumed, st.sampled_from(["", "again", "skip", "end"])),
     RunEnded: st.builds(RunEnded, st.sampled_from(["completed", "stopped", "limit", "failed"]), WORDS),

@@ -157,16 +157,16 @@ def test_words_sent_now_while_a_reply_is_written_down_leave_its_calls_their_resu
     async def main() -> None:
         async with opened(tmp_path) as scene:
             (scene.folder / "a.txt").write_text("x")
-            append = scene.services.runs._journal.append
+            begin = scene.services.runs._journal.begin
             said: list[asyncio.Task[None]] = []
 
-            async def slowly(session: str, *events: RunEvent, **more: Any) -> Entry:
+            async def late(session: str, *events: RunEvent, **more: Any) -> Entry:
                 if isinstance(events[0], Replied) and not said:
                     said.append(asyncio.create_task(scene.engine.say(session, "Wait.", now=True)))
                     await scene.until(PersonSpoke, 2)
-                return await append(session, *events, **more)
+                return await begin(session, *events, **more)
 
-            scene.services.runs._journal.append = slowly  # type: ignore[method-assign]
+            scene.services.runs._journal.begin = lambda *given, **more: asyncio.ensure_future(late(*given, **more))  # type: ignore[method-assign]
             session = await scene.start(played(READ, {"text": "done"}))
             await scene.until(RunEnded)
             await said[0]

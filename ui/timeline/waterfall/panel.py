@@ -44,17 +44,18 @@ class Ruler(QWidget):
         return QSize(200, self._look.size(24))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, font, painter = self._look.theme, self._look.fonts.caption, QPainter(self)
-        painter.fillRect(0, self.height() - 1, self.width(), 1, theme.line)
-        draw_line(painter, QRect(20, 0, self._bars.names - 20, self.height()), words("Name"), font, theme.second)
-        scale = self._bars.scale
-        step = scale.step(self._look.size(TICK_ROOM))
-        painter.setClipRect(self._bars.names, 0, self.width() - self._bars.names, self.height())
-        for at in scale.ticks(step, self._rows.began):
-            x = round(scale.x(at))
-            painter.fillRect(x, 0, 1, self.height() - 1, theme.line)
-            place = QRect(x + 5, 0, self._look.size(TICK_ROOM), self.height())
-            draw_line(painter, place, since(at - self._rows.began, step), font, theme.second)
+        theme, font = self._look.theme, self._look.fonts.caption
+        with QPainter(self) as painter:
+            painter.fillRect(0, self.height() - 1, self.width(), 1, theme.line)
+            draw_line(painter, QRect(20, 0, self._bars.names - 20, self.height()), words("Name"), font, theme.second)
+            scale = self._bars.scale
+            step = scale.step(self._look.size(TICK_ROOM))
+            painter.setClipRect(self._bars.names, 0, self.width() - self._bars.names, self.height())
+            for at in scale.ticks(step, self._rows.began):
+                x = round(scale.x(at))
+                painter.fillRect(x, 0, 1, self.height() - 1, theme.line)
+                place = QRect(x + 5, 0, self._look.size(TICK_ROOM), self.height())
+                draw_line(painter, place, since(at - self._rows.began, step), font, theme.second)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._held = event.position().x()
@@ -88,7 +89,8 @@ class KeyLine(QWidget):
         return QSize(40, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        self._draw(QPainter(self))
+        with QPainter(self) as painter:
+            self._draw(painter)
 
     def _draw(self, painter: QPainter | None) -> int:
         fonts, theme, x = self._look.fonts, self._look.theme, 0

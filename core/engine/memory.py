@@ -1,0 +1,207 @@
+"""What a person can do with memories, for the window and for the command line: plain values in and out."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from core.domain.clock import now
+from core.domain.memory import DAY, Author, Change, Kind, Reach, Said, Standing, State, state, strength
+from core.domain.memory import Memory as Remembered
+from core.domain.problems import Problem
+from core.memory.keep import Kept, Source
+from core.memory.memory import Memories, edited
+from core.memory.portable import exported, imported, of_lines
+from core.store.memory_rows import Use
+from core.store.reader import Reader
+
+AHEAD = (0, 30, 90, 180, 365)  # days for which the strength is foretold
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A memory in a list: how strong it is now, and how well it fits what was looked for; `words` says why."""
+
+    memory: Remembered
+    strength: float
+    state: State
+    score: float = 0.0
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many of `runs` went well, among those somebody judged; nothing is said of the others."""
+
+    runs: int = 0
+    judged: int = 0
+    good: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Everything about one memory.
+
+    `changes` are its versions, oldest first. `uses` the runs that were told it, newest first. `links` are memories that
+    say otherwise and are active. `ahead` is its strength in so many days when nobody uses it, by days. `past` is its
+    strength at each change and use since it was made, as (moment, strength).
+    """
+
+    listed: Listed
+    changes: tuple[Change, ...]
+    uses: tuple[Use, ...]
+    links: tuple[Remembered, ...]
+    ahead: tuple[tuple[int, float], ...]
+    past: tuple[tuple[int, float], ...]
+    with_it: Share
+    without: Share
+
+
+class Memory:
+    """Every wish is durable when its method returns. All but `erase` can be taken back with `undo` or `restore`."""
+
+    def __init__(self, memories: Memories, reader: Reader) -> None:
+        self._memories = memories
+        self._reader = reader
+
+    async def listed(
+        self, *, kind: Kind | None = None, standing: Standing | None = "active", session: str = "", reach: str = "",
+        place: str = "", limit: int = -1,
+    ) -> list[Listed]:  # fmt: skip
+        """The newest first; `standing` None lists those in the archive and the forgotten too."""
+        found = self._memories.listed(
+            standing=standing, kind=kind, session=session, reach=reach, place=place, limit=limit
+        )
+        at = now()
+        return [_listed(one, at) for one in found]
+
+    async def find(self, text: str, *, folder: str = "", limit: int = 50) -> list[Listed]:
+        """The active ones whose words fit, the best first; with `folder` only what a run there could be told."""
+        wanted = (("everywhere", ""), ("folder", folder)) if folder else None
+        at = now()
+        found = self._memories.find(text, wanted=wanted, most=limit)
+        return [replace(_listed(one.memory, at), score=one.score, words=one.why) for one in found]
+
+    async def show(self, name: str) -> Shown:
+        """One by its id, or by enough of its start."""
+        memory, at = self._memories.memory(name), now()
+        uses, changes = self._memories.uses(memory.id), self._memories.changes(memory.id)
+        links = [self._memories.memory(link) for link in memory.links if self._is_there(link)]
+        moments = sorted({memory.made, *(use.at for use in uses), at})
+        return Shown(
+            _listed(memory, at),
+            tuple(changes),
+            tuple(uses),
+            tuple(one for one in links if one.standing == "active"),
+            tuple((days, strength(memory, at + days * DAY)) for days in AHEAD),
+            tuple((moment, strength(_as_of(memory, uses, moment), moment)) for moment in moments),
+            _share([use for use in uses if use.used]),
+            _share([use for use in uses if not use.used]),
+        )
+
+    async def add(
+        self, text: str, kind: Kind = "knowledge", *, reach: Reach = "everywhere", place: str = "",
+        parts: dict[str, str] | None = None,
+    ) -> Kept:  # fmt: skip
+        """Keep what a person says. What came of it tells of a known one, and of those that say otherwise."""
+        return await self._memories.keep(Said(kind, text, reach, place, "", 1.0, parts or {}), Source("person"))
+
+    async def edit(
+        self, name: str, text: str, *, base: int = 0, kind: Kind | None = None, reach: Reach | None = None,
+        place: str = "",
+    ) -> Remembered:  # fmt: skip
+        """Let it say something else; with `base` only where that is still its version."""
+        memory = self._memories.memory(name)
+        said = edited(memory, text) if text and text != memory.said.text else memory.said
+        said = replace(said, kind=kind or said.kind)
+        if reach:
+            said = replace(said, reach=reach, place=place)
+        return await self._memories.edit(memory.id, said, base=base)
+
+    async def pin(self, name: str, on: bool = True) -> Remembered:
+        return await self._memories.pin(self._memories.memory(name).id, on)
+
+    async def archive(self, name: str) -> Remembered:
+        """Kept, and told to nobody."""
+        return await self._memories.archive(self._memories.memory(name).id)
+
+    async def restore(self, name: str) -> Remembered:
+        """Back from the archive, or after it was forgotten."""
+        return await self._memories.restore(self._memories.memory(name).id)
+
+    async def forget(self, name: str) -> Remembered:
+        """Gone from every list; `restore` brings it back until it is erased."""
+        return await self._memories.forget(self._memories.memory(name).id)
+
+    async def erase(self, name: str) -> None:
+        """Gone for good, with its versions and what was noted of its use."""
+        await self._memories.erase(self._memories.memory(name).id)
+
+    async def undo(self, name: str, number: int = 0) -> Remembered | None:
+        """Take a change back, the last that counts for 0; None where that leaves nothing of it."""
+        return await self._memories.undo(name, number)
+
+    async def forget_session(self, session: str) -> list[str]:
+        """Forget what was learnt from a session, but not what a person wrote; the ids."""
+        return await self._memories.forget_all(session=session)
+
+    async def forget_folder(self, folder: str) -> list[str]:
+        """Forget what was learnt for a folder, but not what a person wrote; the ids."""
+        return await self._memories.forget_all(folder=folder)
+
+    async def fade(self) -> list[str]:
+        """Archive what nobody has used for long; the ids."""
+        return await self._memories.fade()
+
+    async def export(self, *, all_of_them: bool = False) -> str:
+        """As JSON, the active ones or all that are not forgotten."""
+        found = self._memories.listed(standing=None if all_of_them else "active")
+        return exported(one for one in found if one.standing != "forgotten")
+
+    async def take_in(self, file: Path, *, reach: Reach = "everywhere", place: str = "") -> list[Kept]:
+        """Memories out of a JSON file of ours, a Markdown list of another agent, or the database of ALMA."""
+        by: Author = "import"
+        source = Source(by, why=f"from {file.name}")
+        told = await asyncio.to_thread(_said_in, file)
+        made = [replace(one, reach=reach, place=place) if place else one for one in told]
+        for one in made:
+            self._memories.check(one)  # first: nothing is half taken in
+        return [await self._memories.keep(one, source) for one in made]
+
+    def _is_there(self, name: str) -> bool:
+        try:
+            self._memories.memory(name)
+        except Problem:
+            return False
+        return True
+
+
+def _said_in(file: Path) -> list[Said]:
+    from core.store.foreign_memory import alma, is_database
+
+    try:
+        if is_database(file):
+            return [Said(**one) for one in alma(file)]
+        text = file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Problem(f"{file} cannot be read.", f"{error}.", "Name a file that is there.") from error
+    return of_lines(text) if file.suffix.lower() == ".md" else imported(text)
+
+
+def _listed(memory: Remembered, at: int) -> Listed:
+    left = strength(memory, at)
+    return Listed(memory, left, state(left))
+
+
+def _as_of(memory: Remembered, uses: Sequence[Use], at: int) -> Remembered:
+    """The memory with the uses it had at a moment."""
+    until = [use for use in uses if use.at <= at]
+    counted = replace(
+        memory.uses, used=sum(use.used for use in until), good=sum(use.went == "good" and use.used for use in until),
+        last=max((use.at for use in until), default=0),
+    )  # fmt: skip
+    return replace(memory, uses=counted)
+
+
+def _share(uses: Sequence[Use]) -> Share:
+    return Share(len(uses), sum(bool(use.went) for use in uses), sum(use.went == "good" for use in uses))

@@ -1,0 +1,1 @@
+"""Sessions that leave for other programs, and those that others wrote."""

@@ -1,0 +1,152 @@
+"""Where sessions leave and arrive: exports with their preview, imports, and what others left on this computer."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from core.domain.problems import Problem
+from core.domain.redact import Redactor
+from core.exchange.clean import Cleaner, Removed
+from core.exchange.exporters.page import Markup
+from core.exchange.exporters.table import Exporter, exporters
+from core.exchange.imports import Brought, Erase, Heard, Imports
+from core.exchange.leaving import Leaving
+from core.exchange.usual import Lying, lying
+from core.store.files import in_place_of, size_of
+from core.store.journal import Journal
+from core.store.reader import Reader
+
+T = TypeVar("T")
+PIECE = 1 << 16  # characters that are handed on at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What would be removed from an export, and how much there is of it."""
+
+    facts: int
+    sessions: int
+    removed: Counter[str]
+    samples: tuple[Removed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """`removed` counts the secrets that were taken out, by kind."""
+
+    path: Path
+    size: int
+    removed: Counter[str]
+
+
+class Desk:
+    """`read` opens a reader for another thread, `known` tells the secrets in use, `erase` forgets sessions."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        reader: Reader,
+        read: Callable[[], Reader],
+        known: Callable[[], Awaitable[Sequence[str]]],
+        erase: Erase,
+        markup: Markup | None = None,
+    ) -> None:
+        self._read = read
+        self._known = known
+        self._exporters = exporters(markup)
+        self._imports = Imports(journal, reader, read, erase)
+
+    def suffix(self, form: str) -> str:
+        return self._exporter(form).suffix
+
+    async def pieces(self, session: str, form: str, told: Callable[[str], None], *, keep_secrets: bool) -> Counter[str]:
+        """Tell an export a piece at a time; what was removed."""
+        return await self._each(session, keep_secrets, self._exporter(form).write, told, lambda done, size: None)
+
+    async def export(
+        self, session: str, form: str, path: Path, *, keep_secrets: bool = False,
+        heard: Heard = lambda done, size: None,
+    ) -> Exported:  # fmt: skip
+        """Write an export to a file, which is there in full or not at all."""
+        exporter = self._exporter(form)
+        try:
+            with in_place_of(path) as part, part.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
+                removed = await self._each(session, keep_secrets, exporter.write, file.write, heard)
+            return Exported(path, size_of(path), removed)
+        except OSError as error:
+            why = f"{error.strerror or error}."
+            raise Problem(f"{path} cannot be written.", why, "Choose another folder or name.") from error
+
+    async def preview(self, session: str, heard: Heard = lambda done, size: None) -> Preview:
+        """Look an export through without writing any."""
+        cleaner = Cleaner(Redactor(await self._known()))
+        facts, sessions = await self._with(session, cleaner, _looked_through, lambda _: None, heard)
+        return Preview(facts, sessions, cleaner.counts, tuple(cleaner.samples))
+
+    async def bring(self, path: Path, heard: Heard = lambda done, size: None) -> Brought:
+        """Import all of a file that is new."""
+        return await self._imports.bring(path, heard)
+
+    async def lying(self, home: Path) -> list[Lying]:
+        """Transcripts of other agents on this computer, the newest first."""
+        return await asyncio.to_thread(lying, home)
+
+    async def _each(
+        self, session: str, keep_secrets: bool, write: Callable[[Leaving], Iterator[str]],
+        told: Callable[[str], object], heard: Heard,
+    ) -> Counter[str]:  # fmt: skip
+        cleaner = Cleaner(None if keep_secrets else Redactor(await self._known()))
+        await self._with(session, cleaner, write, told, heard)
+        return cleaner.counts
+
+    async def _with(
+        self, session: str, cleaner: Cleaner, write: Callable[[Leaving], Iterator[str]],
+        told: Callable[[str], object], heard: Heard,
+    ) -> tuple[int, int]:  # fmt: skip
+        """In a thread of its own, so that runs go on; a piece at a time, so that it can be cut."""
+        with ThreadPoolExecutor(1, "export") as thread:
+            reader = await _in(thread, self._read)
+            try:
+                leaving = await _in(thread, partial(Leaving, reader, session, cleaner))
+                pieces = write(leaving)
+                while piece := await _in(thread, partial(_gathered, pieces)):
+                    await _in(thread, partial(told, piece))
+                    heard(leaving.done, leaving.facts)
+                return leaving.facts, len(leaving.family)
+            finally:
+                await asyncio.shield(_in(thread, reader.close))
+
+    def _exporter(self, form: str) -> Exporter:
+        found = self._exporters.get(form)
+        if found is None:
+            raise Problem(f"There is no format {form!r}.", "", f"The formats are: {', '.join(self._exporters)}.")
+        return found
+
+
+def _looked_through(leaving: Leaving) -> Iterator[str]:
+    """Every fact is made clean, and a sign is given now and then."""
+    for row in leaving.family:
+        for entry in leaving.entries(row):
+            if entry.seq % 200 == 0:
+                yield "."
+
+
+def _gathered(pieces: Iterator[str]) -> str:
+    """So much that handing it on is worth it; empty at the end."""
+    found: list[str] = []
+    size = 0
+    for piece in pieces:
+        found.append(piece)
+        size += len(piece)
+        if size >= PIECE or piece == ".":
+            break
+    return "".join(found)
+
+
+async def _in(thread: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+    return await asyncio.get_running_loop().run_in_executor(thread, work)

@@ -1,0 +1,100 @@
+"""mini-swe-agent: a trajectory file of messages, with what the model's server answered inside."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from core.exchange.importers.blocks import as_json, chat_calls, usage_of
+from core.exchange.importers.record import Open, Record, document, listed, moment
+from core.exchange.importers.telling import Asked, Telling, plain_text
+
+CODE = re.compile(r"<returncode>(-?\d+)</returncode>")
+
+
+class MiniSweAgent:
+    """Older files are a bare list of messages; newer ones have `info` beside it."""
+
+    agent = "mini-swe-agent"
+    usual: tuple[str, ...] = (".config/mini-swe-agent/*.traj.json",)
+
+    def knows(self, path: Path, head: bytes) -> bool:
+        return b'"mini-swe-agent-' in head or path.name.endswith(".traj.json")
+
+    def records(self, path: Path) -> Iterator[Record]:
+        whole = document(path)
+        messages = whole.get("messages") if isinstance(whole, dict) else whole
+        info = whole.get("info") if isinstance(whole, dict) else None
+        found = messages if isinstance(messages, list) else []
+        key = path.name.removesuffix(".json").removesuffix(".traj")
+        if isinstance(whole, dict):
+            yield from listed(key, [{"info": info or {}}], 0)
+        yield from listed(key, found, path.stat().st_size)
+
+    def tell(self, record: Record, telling: Telling, open: Open) -> bool:
+        said = record.value
+        if not isinstance(said, dict):
+            return False
+        if "info" in said:
+            _about(said["info"], telling)
+            return True
+        extra = said.get("extra") if isinstance(said.get("extra"), dict) else {}
+        assert isinstance(extra, dict)
+        at = moment(extra.get("timestamp"))
+        text = plain_text(said.get("content"))
+        match said.get("role"):
+            case "assistant":
+                _assistant(said, text, extra, at, telling)
+            case "tool":
+                _result(str(said.get("tool_call_id")), text, extra, at, telling)
+            case "user" if waiting := telling.memory.get("waiting"):
+                _result(waiting.pop(0), text, extra, at, telling)
+            case "user":
+                telling.person(text, at)
+            case "exit":
+                status = str(extra.get("exit_status") or "")
+                done = status in ("", "Submitted")
+                telling.completed(text, at) if done else telling.stopped(status, at)
+            case _:
+                return False
+        return True
+
+
+def _about(info: dict[str, Any], telling: Telling) -> None:
+    config = info.get("config") if isinstance(info.get("config"), dict) else {}
+    model = (config or {}).get("model")
+    place = (config or {}).get("environment")
+    telling.about(
+        model=str(model.get("model_name") or "") if isinstance(model, dict) else "",
+        folder=str(place.get("cwd") or "") if isinstance(place, dict) else "",
+    )
+
+
+def _assistant(said: dict[str, Any], text: str, extra: dict[str, Any], at: int, telling: Telling) -> None:
+    response = extra.get("response") if isinstance(extra.get("response"), dict) else {}
+    assert isinstance(response, dict)
+    calls = chat_calls(said.get("tool_calls"))
+    waiting: list[str] = []
+    if not calls:  # the commands stand in the words of the reply
+        count = telling.memory["count"] = telling.memory.get("count", 0) + 1
+        actions = extra.get("actions") if isinstance(extra.get("actions"), list) else []
+        for place, action in enumerate(actions or ()):
+            command = action.get("command") if isinstance(action, dict) else action
+            calls.append(Asked(f"a{count}.{place}", "bash", as_json({"command": command})))
+        waiting = [call.id for call in calls]
+    telling.memory["waiting"] = waiting
+    cost = extra.get("cost")
+    telling.reply(
+        text, at=at, thought=str(said.get("reasoning_content") or ""), calls=calls,
+        usage=usage_of(response.get("usage")), model=str(response.get("model") or ""),
+        cost=float(cost) if isinstance(cost, int | float) else None,
+    )  # fmt: skip
+
+
+def _result(id: str, text: str, extra: dict[str, Any], at: int, telling: Telling) -> None:
+    code = extra.get("returncode")
+    if not isinstance(code, int):
+        found = CODE.search(text)
+        code = int(found.group(1)) if found else None
+    output = extra.get("raw_output")
+    telling.result(id, output if isinstance(output, str) else text, at=at, failed=bool(code), exit_code=code)

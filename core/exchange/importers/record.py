@@ -1,0 +1,103 @@
+"""A record of a transcript: a line of its file, or a message in it, and how such files are read a part at a time."""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from core.domain.clock import SECOND
+from core.domain.problems import Problem
+from core.exchange.importers.telling import Telling
+
+LONGEST = 1 << 27  # bytes of a line; what is longer is kept as far as it goes
+LARGEST = 1 << 28  # bytes of a file that can only be read as a whole
+
+
+class Record(NamedTuple):
+    """`key` is the session it belongs to, `value` what its JSON says (None where it is none), `bytes` how far it is."""
+
+    key: str
+    raw: str
+    value: Any
+    bytes: int = 0
+
+
+Open = Callable[[str], Telling]
+
+
+class Importer(Protocol):
+    """How the transcripts of one program are read. `tell` says whether it understood the record."""
+
+    agent: str
+    usual: tuple[str, ...]
+
+    def knows(self, path: Path, head: bytes) -> bool: ...
+
+    def records(self, path: Path) -> Iterator[Record]: ...
+
+    def tell(self, record: Record, telling: Telling, open: Open) -> bool: ...
+
+
+def lines(path: Path, key: str, before: int = 0) -> Iterator[Record]:
+    """The lines of a file, each as a record; blank ones are none."""
+    with path.open("rb") as file:
+        at = before
+        for line in iter(lambda: file.readline(LONGEST), b""):
+            at += len(line)
+            if line.strip():
+                raw = line.decode("utf-8", "replace").rstrip("\r\n")
+                yield Record(key, raw, parsed(raw), at)
+
+
+def document(path: Path) -> Any:
+    """A file that is one JSON value."""
+    if path.stat().st_size > LARGEST:
+        raise Problem(
+            f"{path.name} is too large.", f"Such a file is read as a whole, up to {LARGEST >> 20} MB.", "Split it."
+        )
+    try:
+        return json.loads(path.read_bytes())
+    except RecursionError as error:
+        raise Problem(f"{path.name} cannot be imported.", "Its JSON is nested too deep.", "") from error
+    except ValueError as error:
+        line = getattr(error, "lineno", 1)
+        why = f"Line {line}: expected JSON ({error})."
+        raise Problem(f"{path.name} cannot be imported.", why, "Nothing of it was imported.") from error
+
+
+def parsed(raw: str) -> Any:
+    """What a line says; None where it is no JSON."""
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+def listed(key: str, values: list[Any], total: int = 0) -> Iterator[Record]:
+    """The parts of a document, each as a record."""
+    for place, value in enumerate(values, 1):
+        yield Record(key, json.dumps(value, ensure_ascii=False), value, total * place // max(1, len(values)))
+
+
+def moment(value: Any) -> int:
+    """A time in microseconds: ISO 8601, or seconds, milliseconds or nanoseconds since 1970; 0 where it is none."""
+    if isinstance(value, bool) or not value:
+        return 0
+    if isinstance(value, int | float):
+        for scale in (1_000_000, 1_000, 1):
+            if 0 < value * scale < 1e17 and value * scale > 1e14:
+                return int(value * scale)
+        return int(value / 1_000) if 1e17 < value < 1e20 else 0
+    if not isinstance(value, str):
+        return 0
+    try:
+        found = datetime.fromisoformat(value)
+        return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * SECOND)
+    except (ValueError, OverflowError, OSError):
+        return 0
+
+
+def number(value: Any) -> int:
+    """A count; 0 where it is none."""
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15 else 0

@@ -1,0 +1,70 @@
+"""SWE-agent: a trajectory of thoughts, actions and observations, and the task among its history."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from core.exchange.importers.blocks import as_json
+from core.exchange.importers.record import Open, Record, document, listed
+from core.exchange.importers.telling import Asked, Telling, plain_text
+
+SUBMITTED = ("submitted", "None", "")
+
+
+class SweAgent:
+    """Its history is told where the trajectory does not hold the same: system, demonstration and task."""
+
+    agent = "SWE-agent"
+    usual: tuple[str, ...] = ()
+
+    def knows(self, path: Path, head: bytes) -> bool:
+        return path.suffix == ".traj" or (b'"trajectory"' in head and b'"history"' in head)
+
+    def records(self, path: Path) -> Iterator[Record]:
+        whole = document(path)
+        steps = whole.get("trajectory") if isinstance(whole, dict) else None
+        history = whole.get("history") if isinstance(whole, dict) else None
+        words = [said for said in history if isinstance(said, dict)] if isinstance(history, list) else []
+        first = next((place for place, said in enumerate(words) if said.get("role") == "assistant"
+                      and not said.get("is_demo")), len(words))  # fmt: skip
+        info = whole.get("info") if isinstance(whole, dict) else None
+        parts = [*({"said": said} for said in words[:first]), *(steps if isinstance(steps, list) else [])]
+        yield from listed(path.stem, [*parts, {"info": info or {}}], path.stat().st_size)
+
+    def tell(self, record: Record, telling: Telling, open: Open) -> bool:
+        said = record.value
+        if not isinstance(said, dict):
+            return False
+        if "said" in said:
+            return _history(said["said"], telling)
+        if "info" in said:
+            _end(said["info"], telling)
+            return True
+        if "action" not in said and "observation" not in said:
+            return False
+        count = telling.memory["count"] = telling.memory.get("count", 0) + 1
+        action = str(said.get("action") or "").strip()
+        calls = [Asked(f"a{count}", "bash", as_json({"command": action}))] if action else []
+        thought, reply = str(said.get("thought") or ""), str(said.get("response") or "")
+        took = said.get("execution_time")
+        telling.reply(thought or reply, calls=calls, at=telling.at)
+        if isinstance(took, int | float):
+            telling.at += int(took * 1_000_000)
+        if calls:
+            telling.result(f"a{count}", str(said.get("observation") or ""), at=telling.at)
+        return True
+
+
+def _history(said: dict[str, Any], telling: Telling) -> bool:
+    if said.get("role") != "user" or said.get("is_demo"):
+        return False
+    telling.person(plain_text(said.get("content")))
+    return True
+
+
+def _end(info: dict[str, Any], telling: Telling) -> None:
+    status = str(info.get("exit_status") or "")
+    if status.startswith(SUBMITTED[0]) or status in SUBMITTED:
+        telling.completed(status)
+    else:
+        telling.stopped(status)

@@ -1,0 +1,171 @@
+"""Bring sessions of other programs, and exported ones of our own, into the journal."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from core.domain.events import RunEnded, RunEvent
+from core.domain.exchanged import TranscriptRead
+from core.domain.ids import session_id
+from core.exchange.importers import own
+from core.exchange.reading import HEAD, Part, Reading, importer_of
+from core.store.journal import Journal
+from core.store.reader import Reader
+
+T = TypeVar("T")
+GOES_ON = frozenset({"running", "waiting", "interrupted", "paused"})
+ENDED = "imported here; it went on where it was exported"
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """The session to look at first, all of the file, who wrote it, and how many facts are new: 0 where all was here."""
+
+    session: str
+    sessions: tuple[str, ...]
+    agent: str
+    added: int
+
+
+Heard = Callable[[int, int], None]  # bytes read, of how many
+Erase = Callable[[Sequence[str]], Awaitable[object]]
+
+
+class Imports:
+    """Reads in a thread, writes through the journal. `read` opens a reader for that thread, `erase` forgets sessions
+    of which only a part could be written."""
+
+    def __init__(self, journal: Journal, reader: Reader, read: Callable[[], Reader], erase: Erase) -> None:
+        self._journal = journal
+        self._reader = reader
+        self._read = read
+        self._erase = erase
+
+    async def bring(self, path: Path, heard: Heard = lambda done, size: None) -> Brought:
+        """All of a file that is new. A cancel leaves what was read of a foreign one; the next time goes on there."""
+        with ThreadPoolExecutor(1, "import") as thread:
+            if await _in(thread, partial(_is_own, path)):
+                return await self._own(path, heard, thread)
+            return await self._foreign(path, heard, thread)
+
+    async def _foreign(self, path: Path, heard: Heard, thread: ThreadPoolExecutor) -> Brought:
+        importer = await _in(thread, partial(importer_of, path))
+        known = Known(self._read, importer.agent)
+        reading = Reading(path, importer, known.id_of, known.read_before)
+        parts = reading.parts()
+        added = 0
+        try:
+            while part := await _in(thread, partial(next, parts, None)):
+                added += await self._write(part)
+                heard(part.done, part.size)
+        finally:
+            try:
+                end = await asyncio.shield(_in(thread, reading.end))
+                await asyncio.shield(self._write(end))
+            finally:
+                await asyncio.shield(_in(thread, known.close))
+        names = tuple(reading.sessions) or tuple(known.ids.values())
+        return Brought(names[0], names, importer.agent, added)
+
+    async def _write(self, part: Part) -> int:
+        for session, facts in part.facts.items():
+            await self._journal.copy(session, facts, blobs=part.contents.get(session))
+        return part.count
+
+    async def _own(self, path: Path, heard: Heard, thread: ThreadPoolExecutor) -> Brought:
+        """Looked through first, then written; a part of it alone is taken back."""
+        there = await _in(thread, partial(own.check, path))
+        names = tuple(there)
+        rows = [row for name in names if (row := self._reader.session(name))]
+        if any(not row.source for row in rows) or (rows and all(self._complete(row.id, there) for row in rows)):
+            return Brought(names[0], names, own.AGENT, 0)
+        await self._erase([row.id for row in rows])
+        size, done = (await _in(thread, path.stat)).st_size, 0
+        batches: Iterator[own.Batch] = own.batches(path)
+        written: list[str] = []
+        try:
+            while batch := await _in(thread, partial(next, batches, None)):
+                if batch.session not in written:
+                    written.append(batch.session)
+                await self._journal.copy(batch.session, batch.facts, blobs=batch.contents)
+                done += batch.bytes
+                heard(min(done, size), size)
+            for name in names:
+                await self._journal.copy(name, self._last_words(name, path, there[name]))
+        except BaseException:
+            await asyncio.shield(self._forget(written))
+            raise
+        return Brought(names[0], names, own.AGENT, sum(there.values()))
+
+    async def _forget(self, sessions: Sequence[str]) -> None:
+        await self._erase([name for name in sessions if self._reader.session(name)])
+
+    def _last_words(self, session: str, path: Path, facts: int) -> list[tuple[int, RunEvent]]:
+        row = self._reader.session(session)
+        assert row is not None
+        ends: list[tuple[int, RunEvent]] = [(row.updated, TranscriptRead(str(path), facts))]
+        return [(row.updated, RunEnded("stopped", ENDED)), *ends] if row.status in GOES_ON else ends
+
+    def _complete(self, session: str, there: dict[str, int]) -> bool:
+        read = last_read(self._reader, session)
+        return read is not None and read.records >= there[session]
+
+
+class Known:
+    """Which sessions of a program are here, under which id, and how far they were read. Of one thread."""
+
+    def __init__(self, read: Callable[[], Reader], agent: str) -> None:
+        self._open = read
+        self._agent = agent
+        self._opened: Reader | None = None
+        self.ids: dict[str, str] = {}
+        self._new: set[str] = set()
+
+    def id_of(self, key: str) -> str:
+        """The id that a session has here, or gets."""
+        if key not in self.ids:
+            row = self._reader.imported(f"{self._agent}:{key}")
+            if row is None or row.trashed:
+                self._new.add(key)
+                self.ids[key] = session_id()
+            else:
+                self.ids[key] = row.id
+        return self.ids[key]
+
+    def read_before(self, key: str) -> TranscriptRead | None:
+        session = self.id_of(key)
+        return None if key in self._new else last_read(self._reader, session)
+
+    def close(self) -> None:
+        if self._opened:
+            self._opened.close()
+
+    @property
+    def _reader(self) -> Reader:
+        self._opened = self._opened or self._open()
+        return self._opened
+
+
+def last_read(reader: Reader, session: str) -> TranscriptRead | None:
+    """How far an imported session was read the last time."""
+    row = reader.session(session)
+    found = reader.lines(session, ["transcript_read"], 0, row.seq) if row else []
+    if not found:
+        return None
+    last = found[-1]
+    return TranscriptRead(last["place"], last.get("records", 0), last.get("kept", {}), last.get("digest", ""))
+
+
+def _is_own(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return own.knows(file.read(HEAD))
+
+
+async def _in(thread: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+    return await asyncio.get_running_loop().run_in_executor(thread, work)

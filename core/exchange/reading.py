@@ -1,0 +1,193 @@
+"""Read a foreign transcript a part at a time: its records become facts, from where the last reading ended."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from core.domain.events import RunEvent
+from core.domain.exchanged import TranscriptRead
+from core.domain.problems import Problem
+from core.exchange.importers.record import Importer, Record
+from core.exchange.importers.table import IMPORTERS
+from core.exchange.importers.telling import Telling
+from core.store.others import MAGIC
+
+HEAD = 65_536
+FACTS = 400  # of a part
+BYTES = 4 << 20
+
+
+@dataclass(slots=True)
+class Part:
+    """Facts by the id of their session here, in order, with the contents they name; `done` of `size` bytes are read."""
+
+    done: int = 0
+    size: int = 0
+    facts: dict[str, list[tuple[int, RunEvent]]] = field(default_factory=dict)
+    contents: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    count: int = 0
+    bytes: int = 0
+
+
+@dataclass(slots=True)
+class _Place:
+    """How far the records of one key are: so many are skipped because an earlier reading told them."""
+
+    skip: int = 0
+    digest: str = ""
+    records: int = 0
+    running: hashlib.blake2b = field(default_factory=lambda: hashlib.blake2b(digest_size=12))
+    led: dict[str, Telling] = field(default_factory=dict)
+    before: dict[str, int] = field(default_factory=dict)
+
+
+def importer_of(path: Path) -> Importer:
+    """Who wrote a file. Raises Problem where nobody known did."""
+    if path.is_dir() and (path / "base_state.json").is_file():
+        path = path / "base_state.json"
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except OSError as error:
+        raise Problem(f"{path.name} cannot be read.", f"{error.strerror}.", "Name a file that is there.") from error
+    for importer in IMPORTERS:
+        if importer.knows(path, head):
+            return importer
+    what = (
+        "It is an SQLite database of a program that is not known" if head.startswith(MAGIC) else "Its form is not known"
+    )
+    names = ", ".join(["Journeyman", *sorted(importer.agent for importer in IMPORTERS)])
+    raise Problem(f"{path.name} cannot be imported.", f"{what}.", f"What can be read are sessions of {names}.")
+
+
+class Reading:
+    """One reading of one file.
+
+    `id_of` gives the id that a session of the transcript has or gets here, `read_before` what is known of it from an
+    earlier reading: how many records, and their digest.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        importer: Importer,
+        id_of: Callable[[str], str],
+        read_before: Callable[[str], TranscriptRead | None],
+    ) -> None:
+        self._path = path / "base_state.json" if path.is_dir() else path
+        self._importer = importer
+        self._id_of = id_of
+        self._read_before = read_before
+        self._tellings: dict[str, Telling] = {}
+        self._places: dict[str, _Place] = {}
+        self._part = Part()
+        self._silent = False
+        self.sessions: list[str] = []
+
+    def parts(self) -> Iterator[Part]:
+        """Everything that is new, in parts. After the last one, and after a cut, `end` tells how far it went."""
+        self._part.size = _size(self._path)
+        for record in self._importer.records(self._path):
+            self._hear(record)
+            part = self._part
+            part.done = record.bytes or part.done
+            part.bytes += len(record.raw)
+            if part.count >= FACTS or part.bytes >= BYTES:
+                yield self._next()
+        if not self._places:
+            why = f"It holds no record of {self._importer.agent}."
+            raise Problem(f"{self._path.name} cannot be imported.", why, "")
+        yield self._next()
+
+    def end(self, *, open: bool = False) -> Part:
+        """Close what is open, unless more is awaited, and say how far each session was read."""
+        for place in self._places.values():
+            for telling in place.led.values():
+                if not open:
+                    telling.close()
+        for key, place in self._places.items():
+            telling = self._tellings[key]
+            if telling.is_open() and place.records > place.skip:
+                kept = {form: count - place.before.get(form, 0) for form, count in telling.kept.items()}
+                kept = {form: count for form, count in kept.items() if count > 0}
+                read = TranscriptRead(str(self._path), place.records, kept, place.running.hexdigest())
+                self._take(key, telling.at, read, MappingProxyType({}))
+        return self._next()
+
+    def _hear(self, record: Record) -> None:
+        telling = self._telling(record.key)
+        place = self._place(record.key)
+        self._silent = place.records < place.skip
+        place.records += 1
+        place.running.update(record.raw.encode("utf-8", "replace"))
+        telling.records += 1
+
+        def other(key: str) -> Telling:
+            place.led[key] = found = self._telling(key)
+            return found
+
+        place.led[record.key] = telling
+        if not self._importer.tell(record, telling, other):
+            telling.keep(_form(record), record.raw)
+        if place.records == place.skip:
+            self._come_to_the_new(place, telling)
+        self._silent = False
+
+    def _come_to_the_new(self, place: _Place, telling: Telling) -> None:
+        """Where the last reading ended, its sessions were closed; they are again, without a word."""
+        if place.digest and place.running.hexdigest() != place.digest:
+            raise Problem(
+                f"{self._path.name} is not what it was.",
+                "Records that were imported before have changed.",
+                "Delete the imported session, then import the file once more.",
+            )
+        for each in place.led.values():
+            each.close()
+        place.before = dict(telling.kept)
+
+    def _telling(self, key: str) -> Telling:
+        if key not in self._tellings:
+            self._tellings[key] = Telling(self._importer.agent, key, self._take, self._id_of)
+        return self._tellings[key]
+
+    def _place(self, key: str) -> _Place:
+        if key not in self._places:
+            read = self._read_before(key)
+            self._places[key] = _Place(read.records, read.digest) if read else _Place()
+        return self._places[key]
+
+    def _take(self, key: str, at: int, event: RunEvent, contents: Mapping[str, bytes]) -> None:
+        if self._silent:
+            return
+        session = self._id_of(key)
+        if session not in self.sessions:
+            self.sessions.append(session)
+        self._part.facts.setdefault(session, []).append((at, event))
+        self._part.count += 1
+        if contents:
+            self._part.contents.setdefault(session, {}).update(contents)
+
+    def _next(self) -> Part:
+        part, self._part = self._part, Part(self._part.done, self._part.size)
+        return part
+
+
+def _form(record: Record) -> str:
+    """What a record calls itself."""
+    said = record.value
+    if not isinstance(said, dict):
+        return "not JSON" if said is None else "no object"
+    payload = said.get("payload")
+    inner = payload.get("type") or payload.get("role") if isinstance(payload, dict) else None
+    names = (
+        said.get("type") or said.get("kind") or said.get("role") or said.get("source"),
+        inner or said.get("subtype"),
+    )
+    return "/".join(str(name) for name in names if isinstance(name, str) and name)[:60] or "record"
+
+
+def _size(path: Path) -> int:
+    beside = (path.with_suffix("") / "subagents").glob("*.jsonl")
+    return path.stat().st_size + sum(each.stat().st_size for each in beside)

@@ -1,0 +1,151 @@
+"""Memory as one run holds it: what it may be told and keep, for its folder, its agent and its session."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from core.domain.memory import Memory, Reach, Said
+from core.domain.problems import Problem
+from core.domain.proposal import Proposal
+from core.memory.keep import Limits, Source, checked, looked_at
+from core.memory.memory import Memories, reaches
+from core.memory.portable import about
+from core.store.proposals import Proposals
+
+Policy = Literal["ask", "add", "off"]
+MOST = 20  # found at once
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a run stands: its agent, the strangers whose words it has read, and what the agent may learn."""
+
+    agent: str = ""
+    taint: tuple[str, ...] = ()
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """`stands` looks up how the session stands, from its facts. `by` is the agent, or the review of a session.
+
+    `on` says whether the person wants memory at all.
+    """
+
+    memories: Memories
+    proposals: Proposals
+    session: str
+    folder: str
+    stands: Callable[[str], Standing]
+    policy: Callable[[], Policy] = lambda: "ask"
+    on: Callable[[], bool] = lambda: True
+    by: Literal["agent", "review"] = "agent"
+    about: str = ""  # the session that a review looks at
+
+    @property
+    def reaches(self) -> tuple[tuple[str, str], ...]:
+        """What it may be told besides what is for its agent."""
+        return reaches(self.folder, "", self.session)
+
+    async def keep(self, said: Said, call: str, reason: str = "") -> str:
+        """Keep it, or propose it where a person has to say so first; what became of it, in words."""
+        stands = self.stands(self.about or self.session)
+        made = checked(self._placed(said, stands), stands.limits)
+        same, others = self.memories.book.read(lambda rows: looked_at(rows, made))
+        step, seq = self.memories.book.facts(lambda facts: facts.step_of(self.session, call))
+        source = Source(self.by, self.about or self.session, 0 if self.about else seq, reason)
+        if same is None and (why := self._asks(stands, others)):
+            made_proposal = await self._propose(made, stands, step, reason or why)
+            return f"Proposed as {made_proposal.id}: {why}. It is not active until the person keeps it."
+        kept = await self.memories.keep(made, source, stands.limits)
+        if kept.did == "seen again":
+            return f"This was known already, as {kept.memory.id}. It was learnt {kept.memory.evidence} times now."
+        return f"Remembered as {kept.memory.id}."
+
+    async def recall(self, question: str = "", name: str = "") -> str:
+        """One memory in full, or those that fit a question."""
+        if name:
+            return _whole(self._mine(name))
+        if not question.strip():
+            raise Problem("There is nothing to look for.", "", "Give a query, or the id of a memory.")
+        wanted = reaches(self.folder, self.stands(self.session).agent, self.session)
+        found = self.memories.find(question, wanted=wanted, most=MOST)
+        return "\n".join(_line(one.memory) for one in found) or "Nothing is remembered about that."
+
+    async def forget(self, name: str, reason: str, call: str) -> str:
+        """What it kept itself in this session goes at once; of anything else the person decides."""
+        memory, stands = self._mine(name), self.stands(self.session)
+        step, seq = self.memories.book.facts(lambda facts: facts.step_of(self.session, call))
+        source = Source(self.by, self.session, seq, reason)
+        if memory.author == "agent" and memory.session == self.session and not stands.taint and self.by == "agent":
+            await self.memories.forget(memory.id, by=source)
+            return f"Forgot {memory.id}."
+        wanted = Proposal(
+            "", "memory", "archive", memory.id, memory.said.text, reason, memory.version, about=about(memory.said),
+            session=self.about or self.session, steps=self._steps(step), taint=stands.taint, by=self.by,
+        )  # fmt: skip
+        made = await self.proposals.make(wanted)
+        return f"Proposed as {made.id}: the person decides whether {memory.id} is forgotten."
+
+    def _placed(self, said: Said, stands: Standing) -> Said:
+        """For whom it is, where only the reach was named."""
+        places: dict[Reach, str] = {
+            "everywhere": "", "folder": self.folder, "agent": stands.agent, "session": self.about or self.session
+        }  # fmt: skip
+        if said.reach == "agent" and not stands.agent:
+            return replace(said, reach="everywhere", place="")
+        return replace(said, place=places[said.reach])
+
+    def _asks(self, stands: Standing, others: tuple[Memory, ...]) -> str:
+        """Why a person has to say so first; empty where not."""
+        if stands.taint:
+            return f"words of strangers were read before ({', '.join(stands.taint[:3])})"
+        if others:
+            return f"it contradicts {', '.join(f'{one.id} ({one.said.text})' for one in others[:2])}"
+        if self.by == "review" and self.policy() != "add":
+            return "what a review learns waits for the person"
+        return "learning by itself is switched off" if self.policy() == "off" else ""
+
+    async def _propose(self, said: Said, stands: Standing, step: int, reason: str) -> Proposal:
+        wanted = Proposal(
+            "", "memory", "create", "", said.text, reason, about=about(said), session=self.about or self.session,
+            steps=self._steps(step), taint=stands.taint, by=self.by,
+        )  # fmt: skip
+        return await self.proposals.make(wanted)
+
+    def _steps(self, step: int) -> tuple[int, ...]:
+        """Rows of the session it is about; those of a review are of another."""
+        return (step,) if step and not self.about else ()
+
+    def _mine(self, name: str) -> Memory:
+        """By its id; what is for others does not exist for this run."""
+        memory = self.memories.memory(name.removeprefix("[").removesuffix("]"))
+        wanted = reaches(self.folder, self.stands(self.session).agent, self.session)
+        if (memory.said.reach, memory.said.place) not in wanted or memory.standing == "forgotten":
+            raise Problem(f"There is no memory {name!r}.", "", "Look for it with a query.")
+        return memory
+
+
+def standing(memories: Memories, limits: Callable[[str], Limits]) -> Callable[[str], Standing]:
+    """How a session stands, by its facts; `limits` are those of an agent."""
+
+    def stands(session: str) -> Standing:
+        facts = memories.book.facts(lambda facts: facts.facts(session, ("run_started", "tainted")))
+        starts = [said for kind, said in facts if kind == "run_started"]
+        sources = [said["source"] for kind, said in facts if kind == "tainted"]
+        taint = [source for start in starts for source in start.get("taint", ())]
+        agent = starts[-1].get("agent", "") if starts else ""
+        return Standing(agent, tuple(dict.fromkeys((*taint, *sources))), limits(agent))
+
+    return stands
+
+
+def _line(memory: Memory) -> str:
+    return f"[{memory.id}] {memory.said.kind}: {memory.said.text}"
+
+
+def _whole(memory: Memory) -> str:
+    fields: dict[str, Any] = asdict(memory.said)
+    parts = [f"{name}: {text}" for name, text in fields["parts"].items() if text and text not in memory.said.text]
+    around = [f"It stood in: {memory.said.around}"] if memory.said.around else []
+    return "\n".join([_line(memory), *parts, *around])

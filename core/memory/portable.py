@@ -1,0 +1,86 @@
+"""Memories as JSON and as plain files of others: what goes out comes in again, and nothing is half taken in."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
+from typing import Any, cast
+
+from core.domain.memory import Memory, Said
+from core.domain.problems import Problem
+
+FORM = 1
+NAMES = frozenset(field.name for field in fields(Said))
+
+
+def about(said: Said) -> str:
+    """What a proposal says of a memory besides its text."""
+    plain = {name: value for name, value in asdict(said).items() if name != "text" and value != ""}
+    return json.dumps(plain, ensure_ascii=False)
+
+
+def proposed(text: str, about: str) -> Said:
+    """What a proposal wants to be remembered."""
+    return Said(**{**json.loads(about or '{"kind": "knowledge"}'), "text": text})
+
+
+def exported(memories: Iterable[Memory]) -> str:
+    """All of them as one JSON text, without what was noted of their use."""
+    plain = [
+        asdict(one.said) | {"id": one.id, "author": one.author, "pinned": one.pinned, "evidence": one.evidence}
+        for one in memories
+    ]
+    return json.dumps({"journeyman": "memories", "form": FORM, "memories": plain}, ensure_ascii=False, indent=1)
+
+
+def imported(text: str) -> list[Said]:
+    """What a file of ours holds; a Problem says which memory of it is wrong."""
+    try:
+        plain = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _wrong(f"{error}.") from error
+    if not isinstance(plain, dict) or plain.get("journeyman") != "memories":
+        raise _wrong('Expected an object with "journeyman": "memories".')
+    if plain.get("form") != FORM or not isinstance(plain.get("memories"), list):
+        raise _wrong(f'Expected "form": {FORM} and a list of "memories".')
+    return [_said(one, number) for number, one in enumerate(plain["memories"], 1)]
+
+
+def _said(plain: Any, number: int) -> Said:
+    if not isinstance(plain, Mapping) or not isinstance(plain.get("text"), str):
+        raise _wrong(f'Memory {number}: expected an object with a "text".')
+    told = {name: plain[name] for name in NAMES & plain.keys()}
+    parts, confidence = told.get("parts", {}), told.get("confidence", 0.5)
+    words = all(isinstance(value, str) for name, value in told.items() if name not in {"parts", "confidence"})
+    good = words and isinstance(parts, dict) and all(isinstance(text, str) for text in parts.values())
+    if not good or isinstance(confidence, bool) or not isinstance(confidence, int | float):
+        raise _wrong(f"Memory {number}: a field has another type than it should.")
+    return Said(**cast(dict[str, Any], {"kind": "knowledge", **told}))
+
+
+def of_lines(text: str) -> list[Said]:
+    """The entries of a MEMORY.md, USER.md or CLAUDE.md: its list items and paragraphs, each with its heading around."""
+    heading, found, lines = "", [], list[str]()
+
+    def close() -> None:
+        if words := " ".join(" ".join(lines).split()):
+            found.append(Said("knowledge", words, around=heading))
+        lines.clear()
+
+    for line in text.replace("§", "\n\n").splitlines():
+        bare = line.strip()
+        if bare.startswith("#"):
+            close()
+            heading = bare.strip("# ")
+        elif not bare or set(bare) <= set("-=*_"):
+            close()
+        else:
+            if bare[:2] in {"- ", "* ", "+ "}:
+                close()
+                bare = bare[2:]
+            lines.append(bare)
+    close()
+    return found
+
+
+def _wrong(why: str) -> Problem:
+    return Problem("This file cannot be read as memories.", why, "Nothing was taken in. Correct the file.")

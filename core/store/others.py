@@ -1,0 +1,41 @@
+"""Databases of other programs, read only: their rows become what their own export would say."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+MAGIC = b"SQLite format 3\0"
+
+
+def opencode(path: Path) -> Iterator[dict[str, Any]]:
+    """The sessions of OpenCode, parents first: for each its `info`, then each message with its `parts`."""
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        db.row_factory = sqlite3.Row
+        sessions = db.execute(
+            "SELECT id, parent_id, directory, title, time_created FROM session"
+            " ORDER BY parent_id IS NOT NULL, time_created"
+        ).fetchall()
+        for row in sessions:
+            yield {"info": {**dict(row), "parentID": row["parent_id"]}, "session": row["id"]}
+            yield from _messages(db, row["id"])
+
+
+def is_opencode(path: Path) -> bool:
+    """Does the file hold the tables of OpenCode?"""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            named = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    except sqlite3.Error:
+        return False
+    return {"session", "message", "part", "project"} <= named
+
+
+def _messages(db: sqlite3.Connection, session: str) -> Iterator[dict[str, Any]]:
+    rows = db.execute("SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", (session,))
+    for row in rows:
+        parts = db.execute("SELECT data FROM part WHERE message_id = ? ORDER BY id", (row["id"],))
+        info = {**json.loads(row["data"]), "id": row["id"]}
+        yield {"session": session, "message": {"info": info, "parts": [json.loads(part["data"]) for part in parts]}}

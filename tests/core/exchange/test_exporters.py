@@ -1,0 +1,215 @@
+"""What leaves is readable by those it is for, whole, and without secrets unless a person wants them there."""
+
+import asyncio
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.domain.events import (
+    Call,
+    CallRefused,
+    CallStarted,
+    Delegated,
+    DelegateEnded,
+    FileChanged,
+    PersonSpoke,
+    Replied,
+    RequestSent,
+    RunEnded,
+    RunEvent,
+    RunStarted,
+    SessionOpened,
+    ToolReturned,
+    Usage,
+)
+from core.domain.question import Answer, Option, Question, QuestionAnswered, QuestionAsked
+from core.domain.text import Text
+from core.exchange.exporters.table import FORMATS
+from core.store.blobs import blob_hash
+from tests.core.exchange.home import Home, home
+
+KEY = "ghp_" + "a1B2c3D4e5" * 4
+MINE = "my-own-secret-value"
+EVIL = "</pre></details><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31mred\u202e"
+CHILD = "chchch22"
+
+
+def call(id: str, tool: str, **arguments: Any) -> Call:
+    return Call(id, tool, Text(json.dumps(arguments)))
+
+
+async def worked(made: Home) -> str:
+    """A run with words, calls of every end, a question, a sub-agent, secrets and things that look like markup."""
+    session = await made.journal.open("/tmp/here", f"Tidy <b>the</b> folder {KEY}")
+    body = f"password = '{MINE}'\n".encode()
+    calls = (
+        call("r1c1", "run", command=f"curl -H {KEY}"), call("r1c2", "write", path="a.txt", content=KEY),
+        call("r1c3", "run", command="rm -rf /"), call("r1c4", "ask_user", question="Which?"),
+        call("r1c5", "delegate", task="look"),
+    )  # fmt: skip
+    facts: list[RunEvent] = [
+        PersonSpoke(Text(f"Please tidy.\n\n{EVIL}")), RunStarted("m", 9), RequestSent("p/m", 1),
+        Replied(Text(f"I **look**.\n\n{EVIL}\n\n![x](file:///etc/passwd) [y](javascript:alert)"), Text("hm"), calls,
+                Usage(100, 20, 40, 0, 5), cost=0.25),
+        CallStarted("r1c1", "run", "command", f"curl -H {KEY}"),
+        ToolReturned("r1c1", Text(EVIL + "x\n" * 5000), True, 2),
+        CallStarted("r1c2", "write", "write", "a.txt"), FileChanged("r1c2", "a.txt", "", blob_hash(body), 1, 0),
+        ToolReturned("r1c2", Text("ok")), CallRefused("r1c3", "run", Text("never")),
+        CallStarted("r1c4", "ask_user", "question", "Which?"),
+        QuestionAsked(Question("q1", "Which?", options=(Option("A"),)), "r1c4"),
+        QuestionAnswered("q1", "r1c4", Answer("A")),
+        CallStarted("r1c5", "delegate", "delegate", "look"), Delegated("r1c5", CHILD, "helper", Text("look")),
+    ]  # fmt: skip
+    await made.journal.append(session, *facts, blobs={blob_hash(body): body})
+    below: list[RunEvent] = [
+        SessionOpened(CHILD, "/tmp/here", "look", session, "r1c5", "helper", 1), PersonSpoke(Text("look")),
+        RunStarted("m"), RequestSent("p/m", 1), Replied(Text("Seen."), usage=Usage(10, 2)), RunEnded("completed"),
+    ]  # fmt: skip
+    await made.journal.append(CHILD, *below)
+    await made.journal.append(
+        session, DelegateEnded("r1c5", CHILD, "completed", 1, 12), ToolReturned("r1c5", Text("Seen.")),
+        RequestSent("p/m", 2), Replied(Text("All done."), usage=Usage(200, 3), cost=0.5), RunEnded("completed"),
+    )  # fmt: skip
+    return session
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_secret_leaves_unless_it_is_wanted(form: str, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with home(tmp_path / "a.db", [MINE]) as made:
+            session = await worked(made)
+            told = await made.told(session, form)
+            assert KEY not in told and MINE not in told
+            assert "removed]" in told
+            if form != "perfetto":  # which names steps only
+                kept = await made.told(session, form, keep_secrets=True)
+                assert KEY in kept
+                assert form not in {"md", "html", "json"} or "removed]" not in kept
+
+    asyncio.run(main())
+
+
+def test_the_preview_counts_what_an_export_removes(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with home(tmp_path / "a.db", [MINE]) as made:
+            session = await worked(made)
+            preview = await made.desk.preview(session)
+            done = await made.desk.export(session, "json", tmp_path / "a.journeyman")
+            assert preview.removed == done.removed
+            assert set(preview.removed) == {"GitHub token", "known secret"} or preview.removed["GitHub token"] >= 3
+            assert preview.sessions == 2 and preview.facts == 27
+            assert preview.samples and all(KEY not in one.around and MINE not in one.around for one in preview.samples)
+            assert any("curl -H [GitHub token removed]" in one.around for one in preview.samples)
+
+    asyncio.run(main())
+
+
+def test_a_clean_export_comes_back_and_its_json_arguments_are_json(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with home(tmp_path / "a.db", [MINE]) as one, home(tmp_path / "b.db") as two:
+            session = await worked(one)
+            brought = await two.desk.bring((await one.desk.export(session, "json", tmp_path / "a.journeyman")).path)
+            replies = [e for e in await two.events(brought.session) if isinstance(e, Replied)]
+            for each in replies[0].calls:
+                assert isinstance(json.loads(each.arguments.head), dict)
+            changed = next(e for e in await two.events(brought.session) if isinstance(e, FileChanged))
+            assert two.reader.blob(changed.after) == b"[password removed]\n"
+
+    asyncio.run(main())
+
+
+def test_a_page_is_one_file_without_script_or_anything_from_elsewhere(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            page = await made.told(await worked(made), "html")
+            assert page.count("<script") == 0 and "onerror=alert(2)&gt;" in page and "<img" not in page
+            assert "javascript:" not in page.replace("[y](javascript:alert)", "")
+            assert 'href="#' in page and 'src="' not in page and "http-equiv=Content-Security-Policy" in page
+            assert "\x1b" not in page and "\u202e" not in page and "⟦U+202E⟧" in page
+            assert "<strong>look</strong>" in page and "All done." in page and "prefers-color-scheme: dark" in page
+            assert f'<article id="{CHILD}">' in page and "more lines are in the session" in page
+            assert page.count("<details") == page.count("</details>") and page.count("<pre") == page.count("</pre>")
+
+    asyncio.run(main())
+
+
+def test_markdown_reads_from_top_to_end(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            text = await made.told(await worked(made), "md")
+            for before, after in ((" Tidy", "### You"), ("### You", "I **look**."), ("I **look**.", "- **Ran** `curl"),
+                                  ("- **Ran** `curl", "exit 2"), ("exit 2", "more lines"), ("more lines", "not run"),
+                                  ("not run", "Asked you"), ("Asked you", "All done."), ("All done.", "**Done**"),
+                                  ("**Done**", "# <a id=\"chchch22\"></a>Sub-agent helper")):  # fmt: skip
+                assert text.index(before) < text.index(after), (before, after)
+            outside = re.sub(r"(`{3,}).*?\n\1\n", "", text, flags=re.DOTALL)
+            assert "\x1b" not in text and outside.count("<details>") == outside.count("</details>") > 3
+            assert "<script" not in outside and "onerror" in outside
+
+    asyncio.run(main())
+
+
+def spans_of(told: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(told)["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    return found
+
+
+def test_spans_nest_and_carry_messages_calls_and_tokens(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            spans = spans_of(await made.told(await worked(made), "otlp"))
+            names = Counter(span["name"].split()[0] for span in spans)
+            assert names == {"chat": 3, "execute_tool": 5, "invoke_agent": 2}
+            ids = {span["spanId"] for span in spans}
+            assert len(ids) == len(spans) and len({span["traceId"] for span in spans}) == 1
+            parents = {span["spanId"]: span.get("parentSpanId", "") for span in spans}
+            assert all(parent in ids for parent in parents.values() if parent)
+            assert [span["name"] for span in spans if not span.get("parentSpanId")] == ["invoke_agent journeyman"]
+            assert all(int(span["startTimeUnixNano"]) <= int(span["endTimeUnixNano"]) for span in spans)
+            assert all(len(span["spanId"]) == 16 and len(span["traceId"]) == 32 for span in spans)
+            said = {(s["spanId"], a["key"]): a["value"] for s in spans for a in s["attributes"]}
+            used = sum(int(value["intValue"]) for (_, key), value in said.items() if key == "gen_ai.usage.input_tokens")
+            assert used == 310
+
+    asyncio.run(main())
+
+
+def test_a_trajectory_has_its_steps_in_order_and_its_results_with_their_calls(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            whole = json.loads(await made.told(await worked(made), "atif"))
+            assert whole["schema_version"] == "ATIF-v1.8"
+            assert [step["step_id"] for step in whole["steps"]] == list(range(1, len(whole["steps"]) + 1))
+            assert [step["source"] for step in whole["steps"]] == ["user", "agent", "agent"]
+            step = whole["steps"][1]
+            asked = [each["tool_call_id"] for each in step["tool_calls"]]
+            assert asked == [each["source_call_id"] for each in step["observation"]["results"]]
+            ref = step["observation"]["results"][4]["subagent_trajectory_ref"][0]["trajectory_id"]
+            assert ref == whole["subagent_trajectories"][0]["trajectory_id"] == CHILD
+            assert whole["final_metrics"]["total_prompt_tokens"] == 300 and whole["final_metrics"]["total_steps"] == 3
+
+    asyncio.run(main())
+
+
+def test_slices_of_a_trace_do_not_overlap_in_their_lane(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            session = await worked(made)
+            events = json.loads(await made.told(session, "perfetto"))["traceEvents"]
+            slices = [event for event in events if event["ph"] == "X"]
+            rows = sum(row.rows for row in made.reader.sessions())
+            assert len(slices) == rows - 2  # the two ends say what their runs say
+            lanes: dict[tuple[int, int], int] = {}
+            for each in slices:
+                lane = each["pid"], each["tid"]
+                assert each["tid"] == 0 or lanes.get(lane, 0) <= each["ts"]
+                lanes[lane] = each["ts"] + each["dur"]
+            assert {event["args"]["name"].split(" (")[0] for event in events if event["name"] == "process_name"} == {
+                "helper", "Tidy <b>the</b> folder [GitHub token removed]"
+            }  # fmt: skip
+
+    asyncio.run(main())
