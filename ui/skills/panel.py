@@ -132,7 +132,10 @@ class SkillsPanel(Page, OwnKeys):
         key = opened.row.key
         self._reviewing.shown = ""
         work = self._works.get(key)
-        if work is None or not work.changed:
+        known = work is not None and (work.base, work.saved(MAIN)) == (opened.base, opened.text)
+        if work is not None and (work.changed or known):
+            work.know(opened.files)
+        else:
             work = self._works[key] = Work(key, opened.base, opened.text, opened.files)
             if draft := self._drafts.draft(key):
                 work.take_up(draft)

@@ -77,6 +77,10 @@ class Work:
         if body is not None:
             self.write(new, body)
 
+    def know(self, files: Iterable[SkillFile]) -> None:
+        """The files as the library knows them now."""
+        self._files = {file.path: file for file in files}
+
     def settle(self, version: int, text: str) -> None:
         """All of it was saved as this version, with this main text; what was written since stays."""
         now = {path: body for path, body in self._now.items() if path == MAIN and body != text}

@@ -86,7 +86,7 @@ def test_a_skill_is_begun_written_and_saved_by_keys_alone(qapp: QApplication, ho
         press(source, Qt.Key.Key_3, Qt.KeyboardModifier.AltModifier)
         await until(page.desk.compare.isVisible, "the difference")
         figures = find(page, QLabel, "skill.compare.figures")
-        await until(lambda: figures.text() == "+1 −1", "what is written is not what was saved")
+        await until(lambda: figures.text() == "+0 −1", "what is written is not what was saved")
         page.side.list.setFocus()
         press(page.side.list, Qt.Key.Key_2, Qt.KeyboardModifier.AltModifier)
         for part in (source, page.desk.editor.preview, page.side.list, source):
