@@ -33,6 +33,8 @@ from core.store.skills import SkillStore
 from core.tools.place import Place, open_place
 from core.tools.search_web import NAME as SEARCH_WEB
 from core.tools.web import Web
+from core.workspace.process import MARK
+from core.workspace.usage import end_orphans
 from ui.web import html
 
 
@@ -111,5 +113,6 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     providers = Providers(catalogue, settings, os.environ)
     engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers, skills, proposals, memories, html)
     if opened.database:
+        end_orphans(MARK.encode())
         await runs.recover()
     return Services(engine, runs, opened, reader, book, remembered, proposals)
