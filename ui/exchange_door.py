@@ -71,7 +71,7 @@ class ExchangeDoor(QObject):
                 dialog.show_trouble(str(problem))
                 return
             state.keep_text("export.folder", str(done.path.parent))
-            dialog.show_done(str(done.path), done.size, "" if keep else self._removed(done.removed))
+            dialog.show_done(str(done.path), done.size, "" if keep else self._removed(done.removed, done=True))
 
         work.tick(lambda: dialog.show_progress(work.far.done, work.far.size))
         dialog.wanted.connect(lambda form, path, keep: work.start(write(form, path, keep), "export"))
@@ -133,13 +133,13 @@ class ExchangeDoor(QObject):
         words = self.tr("1 session imported.") if count == 1 else self.tr("{} sessions imported.").format(count)
         self._window.toast.say(words if new else self.tr("Everything in it was here already."))
 
-    def _removed(self, removed: Counter[str]) -> str:
+    def _removed(self, removed: Counter[str], *, done: bool = False) -> str:
         if not removed:
             return self.tr("No keys or passwords were found.")
         kinds = ", ".join(f"{kind} {count}" for kind, count in removed.most_common(4))
-        return self.tr("Keys and passwords to be removed: {count} ({kinds}).").format(
-            count=f"{removed.total():,}", kinds=kinds
-        )
+        will = self.tr("Keys and passwords that will be removed: {count} ({kinds}).")
+        was = self.tr("Keys and passwords removed: {count} ({kinds}).")
+        return (was if done else will).format(count=f"{removed.total():,}", kinds=kinds)
 
 
 class _Work(QObject):
