@@ -23,6 +23,7 @@ LINE_SPACING: Final = 136.0
 INDENT: Final = 20
 BOX_ABOVE: Final = 2
 BOX_BELOW: Final = 10
+MARKER_GAP: Final = 250  # per cent
 BOX_PADDING: Final = 10
 HEADING_GROWTH: Final = (4, 2, 1)
 
@@ -33,6 +34,7 @@ class Ink:
 
     look: Look
     plain: QTextCharFormat
+    marker: QTextCharFormat
     quoted: QTextCharFormat
     code: QTextCharFormat
     nothing: QTextCharFormat
@@ -47,6 +49,10 @@ class Ink:
         theme = look.theme
         plain = _characters(_grown(look.fonts.text, 1))
         plain.setForeground(theme.text)
+        apart = QFont(plain.font())
+        apart.setStretch(MARKER_GAP)  # Qt keeps the width of a space between a dot and its words
+        marker = QTextCharFormat(plain)
+        marker.setFont(apart)
         quoted = QTextCharFormat(plain)
         quoted.setForeground(theme.second)
         code = _characters(look.fonts.mono)
@@ -63,7 +69,9 @@ class Ink:
         rule.setProperty(QTextFormat.Property.BackgroundBrush, QBrush(theme.line))
         rule.setBottomMargin(14)
         rule.setTopMargin(6)
-        return cls(look, plain, quoted, code, _characters(tiny), gap, code_line, QTextBlockFormat(), rule, _table(look))
+        return cls(
+            look, plain, marker, quoted, code, _characters(tiny), gap, code_line, QTextBlockFormat(), rule, _table(look)
+        )
 
     def block(self, *, heading: int, depth: int, in_item: bool, tight: bool, quotes: int) -> QTextBlockFormat:
         made = QTextBlockFormat()

@@ -390,3 +390,5 @@ class _List:
             self.made = cursor.createList(ink.list(self.ordered, self.start, depth))
         else:
             self.made.add(cursor.block())
+        if not self.ordered:
+            cursor.setBlockCharFormat(ink.marker)
