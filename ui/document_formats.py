@@ -79,7 +79,7 @@ class Ink:
         made.setBottomMargin(2 if tight else 4 if heading else 8)
         made.setTopMargin(8 if heading else 0)
         made.setHeadingLevel(heading)
-        made.setLeftMargin(quotes * INDENT + (depth * INDENT if in_item else 0))
+        made.setLeftMargin((quotes + (depth if in_item else 0)) * self.look.size(INDENT))
         return made
 
     def heading(self, level: int) -> QTextCharFormat:
@@ -129,7 +129,7 @@ class Ink:
         made.setPadding(BOX_PADDING)  # whoever shows the document draws the box: Qt's own has square corners
         made.setTopMargin(BOX_ABOVE)
         made.setBottomMargin(BOX_BELOW)
-        made.setLeftMargin(depth * INDENT)
+        made.setLeftMargin(depth * self.look.size(INDENT))
         made.setProperty(CODE_FRAME, True)
         return made
 

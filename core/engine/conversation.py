@@ -170,11 +170,14 @@ class Conversation:
             case LimitMet() | LimitRaised() | ModeSet():
                 self._terms(entry.event)
             case RunEnded():
-                for name in tuple(self.pending):
-                    self._settle(name, NOT_RUN, failed=True)
-                self.done = True
+                self._end()
             case _:
                 pass
+
+    def _end(self) -> None:
+        for name in tuple(self.pending):
+            self._settle(name, NOT_RUN, failed=True)
+        self.done = True
 
     def doubted(self) -> dict[str, str]:
         """The calls that started and did not return: id → what a person sees of them.
