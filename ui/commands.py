@@ -41,7 +41,7 @@ COMMANDS: Final = (
     Command("session.pin", "Pin or unpin the session", "Ctrl+Shift+D", "pin", "session", SESSION),
     Command("session.archive", "Archive the session, or take it out", "Ctrl+Shift+E", "archive", "session", SESSION),
     Command("session.tab", "Keep the session in a tab, or close its tab", "Ctrl+T", "", "session", SESSION),
-    Command("session.beside", "Show a session beside, or close it", "Ctrl+\\", "columns-2", "session", SESSION),
+    Command("session.beside", "Show a session beside, or close it", "Ctrl+Shift+S", "columns-2", "session", SESSION),
     Command("tab.next", "Next tab", "Ctrl+PgDown", "", "session", GO),
     Command("tab.previous", "Previous tab", "Ctrl+PgUp", "", "session", GO),
     Command("session.trash", "Move the session to the trash", "", "trash-2", "session", SESSION),
