@@ -132,9 +132,12 @@ class EngineThread:
 
     async def _stay(self, engine: "Engine") -> None:
         """Until the window leaves; what is scheduled begins meanwhile, but in safe mode nothing does by itself."""
+        from app.receiving import receive
+
         async with asyncio.TaskGroup() as tasks:
             if not self._safe:
                 tasks.create_task(engine.schedules.watch(self._met, self._report), name="schedules")
+                tasks.create_task(receive(engine, self._leaving, self._report), name="traces of others")
             await asyncio.wrap_future(self._leaving)
             engine.schedules.leave()
 
