@@ -64,7 +64,7 @@ class SkillsPanel(Page, OwnKeys):
         self.side = SkillSide(look)
         self.desk = Desk(look)
         self._doing = Doing(self, self, look, self.door, start=start, say=say, tell=tell)
-        self._reviewing = Reviewing(
+        self.reviewing = Reviewing(
             self, self, self.door, start=start, say=say, title_of=self._title_of, go_to=self._go_to_row
         )
         self._lay_out()
@@ -87,13 +87,13 @@ class SkillsPanel(Page, OwnKeys):
 
         async def look() -> None:
             rows = await self.door.rows()
-            self.show_rows(rows, self._reviewing.lines(await self.door.proposed()))
+            self.show_rows(rows, self.reviewing.lines(await self.door.proposed()))
 
         self._start(look(), "list the skills")
 
     def show_rows(self, rows: Sequence[SkillRow], proposed: Sequence[Proposed]) -> None:
         self.side.show_rows(rows, proposed, self.door.folder)
-        if self._reviewing.knows(self._reviewing.shown) and not self._wanted:
+        if self.reviewing.knows(self.reviewing.shown) and not self._wanted:
             return
         held = self.desk.opened.row.key if self.desk.opened else ""
         known = {row.key: row for row in rows}
@@ -104,7 +104,7 @@ class SkillsPanel(Page, OwnKeys):
         if key == self._wanted or named.get(self._wanted) == key:
             self._wanted = ""
         self._stack.setCurrentWidget(self.desk if key else self._empty)
-        if key and key != held:
+        if key and (key != held or (self.desk.opened and known[key].digest != self.desk.opened.row.digest)):
             self.open(key)
         elif key and self.desk.opened:
             self.desk.show_row(known[key])
@@ -115,7 +115,7 @@ class SkillsPanel(Page, OwnKeys):
         if key.startswith(PREFIX):
             self._stack.setCurrentWidget(self.desk)
             self._opening = key
-            self._reviewing.open(key.removeprefix(PREFIX))
+            self.reviewing.open(key.removeprefix(PREFIX))
             self.side.list.mark(key)
             return
 
@@ -130,7 +130,7 @@ class SkillsPanel(Page, OwnKeys):
 
     def show_skill(self, opened: OpenSkill) -> None:
         key = opened.row.key
-        self._reviewing.shown = ""
+        self.reviewing.shown = ""
         work = self._works.get(key)
         known = work is not None and (work.base, work.saved(MAIN)) == (opened.base, opened.text)
         if work is not None and (work.changed or known):
@@ -151,10 +151,13 @@ class SkillsPanel(Page, OwnKeys):
 
     def check(self) -> None:
         """Ask what is to be said of the text as it is now."""
-        text, work = self.desk.editor.text(), self.desk.work
+        text, work, name = self.desk.editor.text(), self.desk.work, self.desk.checked_as
+        if not name:
+            self.desk.show_findings((), None)
+            return
 
         async def look() -> None:
-            found = await self.door.check(text, work.paths(), work.key)
+            found = await self.door.check(text, work.paths(), name)
             if self.desk.work is work:
                 self.desk.show_findings(found.findings, found.measures)
 
@@ -258,7 +261,7 @@ class SkillsPanel(Page, OwnKeys):
         elif self.desk.opened:
             self._doing.do(name, self.desk.opened.row)
         else:
-            self._reviewing.do(name)
+            self.reviewing.do(name)
 
     def try_it(self) -> None:
         """A run that is asked to use it; what is not saved would not be in it."""

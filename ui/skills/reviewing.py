@@ -64,7 +64,7 @@ class Reviewing:
             proposal = self._all[name]
             before = await self._door.before(name)
             self.shown = name
-            self._show(proposal, before)
+            self.show(proposal, before)
 
         self._start(look(), "look at a proposal")
 
@@ -102,7 +102,8 @@ class Reviewing:
 
         self._start(send(), "undo a proposal")
 
-    def _show(self, proposal: Proposal, before: str | None) -> None:
+    def show(self, proposal: Proposal, before: str | None) -> None:
+        """Beside what stands there now."""
         was = before or ""
         added = [line for block in difference(was, proposal.text).blocks for line in range(block.new, block.new_end)]
         about = " · ".join(part for part in (self._what(proposal), self._quoted(proposal.reason)) if part)
