@@ -125,13 +125,18 @@ class EngineThread:
             self._ready.set_result(services.opened)
             await services.engine.warm_up()
             await self._back_up(services.engine)
-            async with asyncio.TaskGroup() as tasks:
-                watch = tasks.create_task(services.engine.schedules.watch(self._met, self._report), name="schedules")
-                await asyncio.wrap_future(self._leaving)
-                watch.cancel()
+            await self._stay(services.engine)
         finally:
             await owner.close()
             await services.close()
+
+    async def _stay(self, engine: "Engine") -> None:
+        """Until the window leaves; what is scheduled begins meanwhile, but in safe mode nothing does by itself."""
+        async with asyncio.TaskGroup() as tasks:
+            if not self._safe:
+                tasks.create_task(engine.schedules.watch(self._met, self._report), name="schedules")
+            await asyncio.wrap_future(self._leaving)
+            engine.schedules.leave()
 
     async def _back_up(self, engine: "Engine") -> None:
         """A backup that fails is told, and stops nothing. What was in the trash long enough goes after it."""
