@@ -13,6 +13,7 @@ from core.engine.profiles import learnable
 from core.engine.prompt import briefed
 from core.engine.providers import Providers
 from core.engine.runs import Runs
+from core.engine.skills import Skills
 from core.memory.hand import Hand, standing
 from core.memory.index import indexed
 from core.memory.memory import Memories
@@ -20,12 +21,15 @@ from core.memory.notes import Notes
 from core.models.catalogue import Catalogue
 from core.settings.file import SettingsFile
 from core.settings.secrets import Secrets
+from core.skills.found import Disk, user_home
+from core.skills.library import Library
 from core.store.journal import Journal
 from core.store.memory_book import MemoryBook
 from core.store.opening import Opened, open_data
 from core.store.proposals import Proposals
 from core.store.reader import Reader
 from core.store.rule_book import RuleBook
+from core.store.skills import SkillStore
 from core.tools.place import Place, open_place
 from core.tools.search_web import NAME as SEARCH_WEB
 from core.tools.web import Web
@@ -71,6 +75,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     catalogue = Catalogue(lambda: settings.now, secrets, os.environ, lambda names: settings.change(text_calls=names))
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
 
+    skills = Skills(Library(SkillStore(opened.path, opened.database, frozen=opened.frozen), Disk(user_home())), book)
     remembered = MemoryBook(opened.path, opened.database, indexed, frozen=opened.frozen)
     memories = Memories(remembered)
     proposals = Proposals(opened.path, opened.database, journal, frozen=opened.frozen)
@@ -93,14 +98,18 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
         drafts,
         report,
         catalogue,
-        partial(briefed, home=folder, book=book, safe=safe, absent=lambda: () if web.host else (SEARCH_WEB,)),
+        partial(
+            briefed, home=folder, book=book, safe=safe, absent=lambda: () if web.host else (SEARCH_WEB,), skills=skills
+        ),
         place,
         book,
         tiers=lambda: settings.now.tiers,
         compact_at=lambda: settings.now.compact_at,
+        skills=skills,
+        proposals=proposals,
     )
     providers = Providers(catalogue, settings, os.environ)
-    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers, memories, html)
+    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers, skills, proposals, memories, html)
     if opened.database:
         await runs.recover()
     return Services(engine, runs, opened, reader, book, remembered, proposals)

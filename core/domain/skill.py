@@ -1,7 +1,7 @@
 """Skills: what one says, where it stands, its versions, and what is to be known of it before it is used."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Literal
 
 Source = Literal["folder", "library", "home", "builtin"]
@@ -79,9 +79,10 @@ class SkillVersion:
 class SkillRow:
     """A line of the list.
 
-    `key` names this one skill among those of the same name: `library/NAME`, `builtin/NAME`, `home/…`, `folder/…`.
+    `key` names this one skill among those of the same name: `library/NAME`, `builtin/NAME`, `home:PATH`, `folder:PATH`.
     `version` is the newest that is kept, 0 for none. `uses` counts the calls that used it, `errors` and `warnings` are
-    findings, `tokens` is about what the body weighs, `trouble` says why it is broken.
+    findings, `tokens` is about what the body weighs, `trouble` says why it is broken. No model is told
+    of one that is `by_person_only`: a person names it.
     """
 
     key: str
@@ -100,6 +101,7 @@ class SkillRow:
     tokens: int = 0
     digest: str = ""
     trouble: str = ""
+    by_person_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,15 +177,20 @@ class SkillUse:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import would bring, or brought: its name, its findings, and where it stands; `version` 0 is not kept."""
+    """What an import would bring, or brought. `version` 0: it was not kept.
+
+    `clash` says what is there already under its name: the *same* skill, or an *other* one, and then `key` is not that
+    of its name. `trouble` says why it cannot be kept.
+    """
 
     name: str
     key: str
     findings: tuple[Finding, ...] = ()
     files: tuple[str, ...] = ()
+    text: str = ""
     version: int = 0
-    clash: str = ""
-    skipped: tuple[str, ...] = field(default=())
+    clash: Literal["", "same", "other"] = ""
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)

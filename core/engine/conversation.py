@@ -35,8 +35,9 @@ from core.domain.problems import Problem
 from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked, QuestionHeld, spoken
 from core.domain.recalled import MemoryRecalled
 from core.domain.rewinding import FilesRewound, Rewound
+from core.domain.skill import SkillUsed
 from core.domain.text import Attachment, Text
-from core.engine.compaction import MEMORY, NOTES, PERSON, REPLIES, compacted
+from core.engine.compaction import MEMORY, NOTES, PERSON, REPLIES, SKILLS, compacted
 from core.engine.limits import FIELDS
 from core.engine.repeats import Repeats
 from core.engine.rights import Rights
@@ -68,6 +69,7 @@ class Conversation:
         done: the last reply asked for nothing.
         start: how the run was started; `task` are the entries with the words it began with.
         stumbled: a call of the last reply failed.
+        used: the skills that were read, by the call that did; they stay through every compaction.
         dropped: calls whose results are no longer sent whole, with the entries that hold them.
         compactions: how many there were; `first_dropped` and `last_dropped` are the entries a summary stands for.
         ratios: real tokens to estimated ones, by model; `sent` is what the last request was, estimated.
@@ -102,6 +104,7 @@ class Conversation:
     task: tuple[int, ...] = ()
     stumbled: bool = False
     dropped: dict[str, int] = field(default_factory=dict)
+    used: dict[str, SkillUsed] = field(default_factory=dict)
     compactions: int = 0
     first_dropped: int = 0
     last_dropped: int = 0
@@ -153,6 +156,8 @@ class Conversation:
             case CallRefused(call_id=name, reason=reason):
                 self.repeats.result(name, reason.head, True)
                 self._settle(name, reason, failed=True)
+            case SkillUsed(call_id=name):
+                self.used[name] = entry.event
             case Delegated(call_id=name, child=child):
                 self.children[name] = child
             case QuestionAsked(question=question, call_id=name):
@@ -299,7 +304,7 @@ class Conversation:
     def _settle(self, call: str, output: Text, failed: bool = False, attached: tuple[Attachment, ...] = ()) -> None:
         """A call has its one result."""
         if asked := self.pending.pop(call, None):
-            kind = f"{RESULTS}{asked.tool}"
+            kind = SKILLS if call in self.used and not self.used[call].file else f"{RESULTS}{asked.tool}"
             said = Message("tool", output, (), call, failed, attachments=attached, seq=self.seq, kind=kind)
             place = place_of(call, self.messages)
             self.messages.insert(place, said)

@@ -16,6 +16,7 @@ from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.domain.text import Attachment, Text
+from core.engine.care import Care
 from core.engine.choosing import choose_model
 from core.engine.consents import Consents
 from core.engine.conversation import start_of
@@ -28,22 +29,21 @@ from core.engine.providers import Overview, Providers
 from core.engine.queue import Queue
 from core.engine.runs import Runs
 from core.engine.shelf import Shelf
+from core.engine.skills import Skills
 from core.engine.slash import Slash, commands, expanded
 from core.engine.trust import FolderTrust, Obeyed, brought, look, obeyed, refuse_unfit, trust
 from core.engine.walls import WallsFound, look_at_walls
 from core.memory.memory import Memories
 from core.models.trial import Trial
 from core.settings.file import SettingsFile
-from core.store.backup import Backup, Compacted, back_up, back_up_daily, compact, names
 from core.store.blobs import blob_hash
 from core.store.codec import adapter
 from core.store.journal import Forget, Journal, Listener
 from core.store.opening import Opened
+from core.store.proposals import Proposals
 from core.store.reader import Reader
 from core.store.rule_book import Book, RuleBook
 from core.store.search import Hit
-from core.store.usage import Used, used
-from core.store.weights import Weight, weights
 from core.tools.catalogue import specs
 from core.workspace.branch import branch, is_worktree
 from core.workspace.paths import workspace
@@ -51,17 +51,18 @@ from core.workspace.paths import workspace
 if TYPE_CHECKING:
     from core.engine.history import History
     from core.engine.past import Past
+    from core.engine.proposing import Tray
     from core.engine.schedules import Schedules
     from core.engine.worktrees import Worktrees
     from core.exchange.desk import Desk
-    from core.store.tables import Figures
 
 
-class Engine:
+class Engine(Care):
     """Lives on one loop; every method is called there.
 
     Attributes:
         settings: `settings.now` is what a person set, `settings.change(name=value)` sets it.
+        skills: the library of skills, and those of folders.
         memory: what is remembered beyond one session.
         providers: the model servers; `add`, `remove`, `give_key`, `forget_key`.
     """
@@ -76,6 +77,8 @@ class Engine:
         settings: SettingsFile,
         book: RuleBook,
         providers: Providers,
+        skills: Skills,
+        proposals: Proposals,
         memories: Memories,
         markup: Callable[[str], str] | None = None,
     ) -> None:
@@ -86,6 +89,8 @@ class Engine:
         self._drafts = drafts
         self.settings = settings
         self.providers = providers
+        self.skills = skills
+        self._proposals = proposals
         self._book = book
         self._markup = markup
         self._consents = Consents(journal, reader, book, runs.claimed)
@@ -100,6 +105,13 @@ class Engine:
         from core.engine.history import History
 
         return History(self._journal, self._reader, self._runs.begin, self._runs.check, self._runs.still)
+
+    @cached_property
+    def proposals(self) -> "Tray":
+        """What agents want to be kept: list, keep, reject, undo."""
+        from core.engine.proposing import SkillKeeper, Tray
+
+        return Tray(self._proposals, {"skill": SkillKeeper(self.skills.library)})
 
     @cached_property
     def desk(self) -> "Desk":
@@ -162,7 +174,7 @@ class Engine:
         if worktree:
             self._runs.check(began)
             return await self.worktrees.start(task, place, lambda to, made: self.start(task, to, began, *why, *made))
-        sent = await asyncio.to_thread(expanded, task, self._opened.path.parent, place, self._obeyed(place, began.mode))
+        sent = await self._expanded(task, place, began.mode)
         return await self._runs.open(SessionOpened("", str(place), title_of(task)), sent, began, *why)
 
     async def say(
@@ -174,10 +186,16 @@ class Engine:
         if bodies:
             await self._journal.keep(bodies)
         if text.startswith("/"):
-            folder = Path(self.session(session).folder)
-            obeys = self._obeyed(folder, (await self.begun(session)).mode)
-            text = await asyncio.to_thread(expanded, text, self._opened.path.parent, folder, obeys)
+            text = await self._expanded(text, Path(self.session(session).folder), (await self.begun(session)).mode)
         await self._runs.say(session, text, now=now, attached=attached)
+
+    async def _expanded(self, text: str, folder: Path, mode: Mode) -> str:
+        """What is sent for a command of one's own, or for the name of a skill; anything else is sent as it is."""
+        if not text.startswith("/"):
+            return text
+        obeys = self._obeyed(folder, mode)
+        said = await asyncio.to_thread(expanded, text, self._opened.path.parent, folder, obeys)
+        return said if said != text else await self.skills.called(text, folder, mode)
 
     async def choose_model(
         self, session: str, model: str, *, effort: str = "", max_output: int = 0, temperature: float | None = None
@@ -347,39 +365,6 @@ class Engine:
     @property
     def can_write(self) -> bool:
         return self._opened.database is not None
-
-    async def back_up(self) -> Backup:
-        """A checked copy of the data, beside the writing."""
-        return await asyncio.to_thread(back_up, self._opened.path)
-
-    async def back_up_daily(self) -> None:
-        """Once a day of use."""
-        if self._opened.database:
-            await asyncio.to_thread(back_up_daily, self._opened.path)
-
-    async def figures(self) -> "Figures":
-        """What the file holds, counted beside the runs."""
-        from core.store.tables import figures  # SQLModel is heavy, and only the doctor counts
-
-        return await asyncio.to_thread(figures, self._opened.path)
-
-    async def weights(self) -> list[Weight]:
-        """Which sessions are large, and why; counted beside the runs."""
-        return await asyncio.to_thread(weights, self._opened.path)
-
-    async def used(self, since: int = 0) -> list[Used]:
-        """What models were asked for and what it cost."""
-        return await asyncio.to_thread(used, self._opened.path, since)
-
-    def backup_names(self) -> list[str]:
-        """The copies there are, the newest first; none is read."""
-        return [item.stem.removeprefix("journeyman-") for item in names(self._opened.path)]
-
-    async def compact(self) -> Compacted:
-        """The file as small as it can be; nothing is written meanwhile."""
-        if self._opened.database is None:
-            raise Problem("The data folder cannot be written.", "It was opened to look at.", "")
-        return await self._opened.database.do(compact, alone=True)
 
     async def branch(self, folder: str) -> str:
         """The git branch that is checked out there, and whether in a worktree; empty where there is none."""

@@ -26,11 +26,13 @@ from core.engine.compaction import MEMORY
 from core.engine.drafts import Draft
 from core.engine.finish import check_end
 from core.engine.guards import check_limits, check_repeats
+from core.engine.managing import manage_skill
 from core.engine.permission import permission
 from core.engine.recall import recall
 from core.engine.remembering import remember
 from core.engine.room import choice_of, look_for_room, next_of, sent, shrink
 from core.engine.strangers import tainted
+from core.engine.using import use_skill
 from core.engine.work import Work
 from core.models.catalogue import SCRIPTED
 from core.models.model import Asked, Delta, Fault, Model
@@ -38,6 +40,7 @@ from core.models.retry import wait_s
 from core.tools.catalogue import ASK, TOOLS, read_arguments
 from core.tools.delegate import NAME as DELEGATE
 from core.tools.recall import RECALL, Recall, row
+from core.tools.skill import MANAGE_SKILL, USE_SKILL
 
 HARMLESS = frozenset({"nothing", "reads"})
 SILENT = "The model said nothing."
@@ -173,6 +176,12 @@ async def perform(run: Work, call: Call) -> None:
     if call.tool == RECALL:
         await look_back(run, call.id, parameters)
         return
+    if call.tool == USE_SKILL:
+        await use_skill(run, call, parameters)
+        return
+    if call.tool == MANAGE_SKILL:
+        await manage_skill(run, call, parameters)
+        return
     tool = TOOLS[call.tool]
     try:
         permitted = await permission(run, tool, call, parameters)
@@ -221,4 +230,6 @@ async def look_back(run: Work, call: str, asked: Recall) -> None:
 
 def _only_reads(call: Call) -> bool:
     tool = TOOLS.get(call.tool)
-    return tool is None or (tool.touches in HARMLESS and not tool.lasts)
+    if tool is None:
+        return call.tool != MANAGE_SKILL
+    return tool.touches in HARMLESS and not tool.lasts

@@ -4,7 +4,7 @@ It is made once, when a run starts, and kept with that fact: a resumed, replayed
 """
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from importlib import resources
@@ -14,16 +14,23 @@ from string import Template
 from core.domain.events import Guide, RunStarted
 from core.domain.problems import Problem
 from core.domain.provenance import Source, instruction, marked, new_boundary
+from core.domain.skill import DESCRIPTION_LIMIT, SOURCES, Offered, SkillRow
 from core.domain.text import Text
+from core.domain.visible import visible
 from core.engine.profiles import Profile, profile, told
+from core.engine.skills import Skills
 from core.engine.trust import Obeyed, obeyed
 from core.store.rule_book import RuleBook
 from core.tools.catalogue import names
 from core.tools.recall import RECALL
+from core.tools.skill import USE_SKILL
 from core.workspace.broker import Broker
 
 GUIDES = ("AGENTS.md", "CLAUDE.md")
 CAP = 32_000  # characters of one file
+SKILLS_CAP = 8_000  # characters of the list of skills
+SKILL_LINE = DESCRIPTION_LIMIT
+Offers = Sequence[tuple[Offered, SkillRow]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +43,15 @@ class Found:
 
 async def briefed(
     began: RunStarted, folder: Path, home: Path, book: RuleBook, *, safe: bool = False,
-    absent: Callable[[], Collection[str]] = tuple,
+    absent: Callable[[], Collection[str]] = tuple, skills: Skills | None = None,
 ) -> RunStarted:  # fmt: skip
     """The start of a run with what its model is told. `safe`: the folder has no say in it, whether trusted or not.
 
     `absent` are tools that nothing is set for.
     """
     obeys = None if safe else obeyed(book.now(), folder, began.mode)
-    return await asyncio.to_thread(_brief, began, folder, home, obeys, absent())
+    offered = await skills.offer(folder, began.mode, safe=safe) if skills else ()
+    return await asyncio.to_thread(_brief, began, folder, home, obeys, absent(), offered)
 
 
 def today() -> date:
@@ -51,21 +59,48 @@ def today() -> date:
     return datetime.now().astimezone().date()
 
 
-def _brief(began: RunStarted, folder: Path, home: Path, obeys: Obeyed | None, absent: Collection[str]) -> RunStarted:
+def _brief(
+    began: RunStarted, folder: Path, home: Path, obeys: Obeyed | None, absent: Collection[str], offered: Offers
+) -> RunStarted:
     agent = profile(home, began.agent)
     found = guides(folder, obeys) if obeys else []
     boundary = began.boundary or new_boundary()
-    there = [name for name in names() if name not in absent]
+    without = {*absent, *(() if offered else (USE_SKILL,))}
+    there = [name for name in names() if name not in without]
     tools = tuple(name for name in there if agent.tools is None or name in agent.tools)
     if began.role:  # of a sub-agent, whose tools are those it was given
         tools = tuple(name for name in tools if name in began.tools)
     tools = tools or (RECALL,)  # for none at all would mean every one
-    text = system_text(agent, folder, today(), found, boundary)
+    offered = offered if USE_SKILL in tools else ()
+    text = system_text(agent, folder, today(), found, boundary, told_of_skills(offered))
     if began.role:
         text += "\n\n" + _template("helper", name=began.role)
     if began.schema.head:
         text += "\n\n" + _template("shape", schema=began.schema.head)
-    return replace(began, system=Text(text), tools=tools, guides=tuple(one.guide for one in found), boundary=boundary)
+    guided, may_use = tuple(one.guide for one in found), tuple(one for one, _ in offered)
+    return replace(began, system=Text(text), tools=tools, guides=guided, boundary=boundary, skills=may_use)
+
+
+def told_of_skills(offered: Offers) -> str:
+    """Names and descriptions, within a budget: descriptions become shorter first, then only names are left."""
+    shown = [row for _, row in offered if not row.by_person_only]
+    if not shown:
+        return ""
+    shown.sort(key=lambda row: (not row.pinned, SOURCES.index(row.source), -row.uses, row.name))
+    for most in (SKILL_LINE, SKILL_LINE // 3, 0):
+        lines = [f"- {row.name}" + (f": {_one_line(row.description, most)}" if most else "") for row in shown]
+        if sum(map(len, lines)) <= SKILLS_CAP:
+            break
+    kept = list(lines)
+    while sum(map(len, kept)) > SKILLS_CAP:
+        kept.pop()
+    left = f"\nand {len(lines) - len(kept)} more" if len(kept) < len(lines) else ""
+    return _template("skills", list="\n".join(kept) + left)
+
+
+def _one_line(text: str, most: int) -> str:
+    words = " ".join(visible(text).split())
+    return words if len(words) <= most else words[: most - 1].rstrip() + "…"
 
 
 def guides(folder: Path, obeys: Obeyed) -> list[Found]:
@@ -92,13 +127,14 @@ def guides(folder: Path, obeys: Obeyed) -> list[Found]:
     return found
 
 
-def system_text(agent: Profile, folder: Path, day: date, found: list[Found], boundary: str) -> str:
+def system_text(agent: Profile, folder: Path, day: date, found: list[Found], boundary: str, skills: str = "") -> str:
     """In the order of what changes least: agent, manners, folder, and the folder's own words last."""
     role = f" {agent.role.strip()}" if agent.role.strip() else ""
     parts = [
         _template("agent", name=agent.name, role=role),
         told(agent),
         _template("manners"),
+        skills,
         _template("folder", folder=str(folder), today=f"{day:%A}, {day.isoformat()}"),
         instruction(boundary),
     ]

@@ -25,11 +25,13 @@ from core.engine.grants import read_grants
 from core.engine.imported import refuse_imported
 from core.engine.judging import judged
 from core.engine.room import compact_at_rest
+from core.engine.skills import Skills
 from core.engine.trust import trusted_now
 from core.engine.work import Work, each_once
 from core.models.catalogue import Catalogue
 from core.models.model import Model
 from core.store.journal import Journal
+from core.store.proposals import Proposals
 from core.store.reader import Reader
 from core.store.rule_book import RuleBook
 from core.store.told import Told
@@ -62,6 +64,8 @@ class Runs:
         book: RuleBook,
         tiers: Callable[[], Tiers] = lambda: ONE_FOR_ALL,
         compact_at: Callable[[], int] = lambda: 0,
+        skills: Skills | None = None,
+        proposals: Proposals | None = None,
     ) -> None:
         self._journal = journal
         self._reader = reader
@@ -73,6 +77,7 @@ class Runs:
         self._book = book
         self._tiers = tiers
         self._compact_at = compact_at
+        self._learnt = skills, proposals
         self._live: dict[str, Live] = {}
         self.claimed: set[str] = set()
         self.answers = Answers(journal, reader, self.claimed)
@@ -301,7 +306,7 @@ class Runs:
             session=session, place=place, model_name=started.model, model=model, attended=started.attended, talk=talk,
             journal=self._journal, reader=self._reader, drafts=self._drafts, judge=partial(judged, self._book),
             models=models, tiers=self._tiers, compact_at=self._compact_at, takes_calls=self._models.takes_calls,
-            claimed=self.claimed, delegate=self.children.delegate,
+            claimed=self.claimed, delegate=self.children.delegate, skills=self._learnt[0], proposals=self._learnt[1],
             trusted=trusted_now(self._book.now(), str(place.folder), started.mode),
         )  # fmt: skip
 

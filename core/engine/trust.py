@@ -54,7 +54,11 @@ class Obeyed:
     pins: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, name: str, body: bytes) -> bool:
-        return self.all or self.pins.get(name) == digest(body)
+        return self.knows(name, digest(body))
+
+    def knows(self, name: str, mark: str) -> bool:
+        """The same of a file whose contents are known by their digest."""
+        return self.all or self.pins.get(name) == mark
 
     def why(self) -> str:
         """What to tell of a file that is not obeyed."""
@@ -119,6 +123,12 @@ async def trust(book: RuleBook, folder: str, trusted: bool, pins: Mapping[str, s
     said = made_rule(new_rule_id(), effect, TOOL, "none", "", scope="folder", where=_key(folder), made=now(), by=by)
     kept = [f"{mark} {name}" for name, mark in pins.items() if mark != UNREADABLE] if trusted else []
     await book.add([replace(said, matches=(*said.matches, *kept))])
+
+
+async def trust_also(book: RuleBook, folder: str, marks: Mapping[str, str]) -> None:
+    """Of a folder that is trusted already: these files as they are now, because the person wrote them."""
+    if (said := _said(book.read(), folder)) and said.effect == "allow":
+        await trust(book, folder, True, _pins(said) | dict(marks), said.by)
 
 
 def _said(book: Book, folder: str) -> Rule | None:

@@ -18,12 +18,14 @@ from core.engine.conversation import Conversation
 from core.engine.doubt import Settle
 from core.engine.drafts import Drafts
 from core.engine.hooks import Hook, Moment, hooks, refusal, run_hooks
+from core.engine.skills import Skills
 from core.engine.strangers import as_data, boundary
 from core.engine.weights import weight_of_tools
 from core.models.model import Model, Request, ToolSpec, Wanted
 from core.models.spoken import Spoken
 from core.models.tokens import estimate
 from core.store.journal import Journal
+from core.store.proposals import Proposals
 from core.store.reader import Reader
 from core.store.told import Told
 from core.tools.catalogue import specs
@@ -84,6 +86,7 @@ class Work:
         futile: the context was so large when nothing could give way.
         takes_calls: whether a model has tool calls, as far as is known.
         hooks: the person's own commands; None until they are looked for.
+        skills, proposals: what was written down for work like this, and where the agent says what should be.
         act, sleep: how a tool acts and how a retry waits; a replay does neither.
     """
 
@@ -118,6 +121,8 @@ class Work:
     settle: Settle = ""
     delegate: Giving | None = None
     hooks: tuple[Hook, ...] | None = None
+    skills: Skills | None = None
+    proposals: Proposals | None = None
     act: Act = act
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 

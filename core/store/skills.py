@@ -37,6 +37,10 @@ class SkillStore:
         self._database = database
         self._flags = "immutable=1" if frozen else "mode=ro"
 
+    @property
+    def can_write(self) -> bool:
+        return self._database is not None
+
     def known(self) -> dict[str, Known]:
         """Every skill that is known, by its key."""
         query = "SELECT key, name, head, trusted, pinned, disabled, archived FROM skill"

@@ -26,6 +26,7 @@ from core.tools.run import RUN
 from core.tools.schema import read_strictly, schema_of
 from core.tools.search import SEARCH
 from core.tools.search_web import SEARCH_WEB
+from core.tools.skill import MANAGE_DESCRIPTION, MANAGE_SKILL, USE_DESCRIPTION, USE_SKILL, ManageSkill, UseSkill
 from core.tools.todo import TODO
 from core.tools.tool import Tool
 from core.tools.write import WRITE
@@ -42,8 +43,18 @@ ASK_DESCRIPTION = (
     "say in `why` what hangs on it."
 )
 
+# What the engine itself does: what a model is told of it, and what it takes.
+OWN: Mapping[str, tuple[str, type[Any]]] = MappingProxyType(
+    {
+        ASK: (ASK_DESCRIPTION, AskUser),
+        DELEGATE: (DELEGATE_DESCRIPTION, Delegate),
+        RECALL: (DESCRIPTION, Recall),
+        USE_SKILL: (USE_DESCRIPTION, UseSkill),
+        MANAGE_SKILL: (MANAGE_DESCRIPTION, ManageSkill),
+    }
+)
 _PARAMETERS: Mapping[str, type[Any]] = MappingProxyType(
-    {name: tool.parameters for name, tool in TOOLS.items()} | {ASK: AskUser, DELEGATE: Delegate, RECALL: Recall}
+    {name: tool.parameters for name, tool in TOOLS.items()} | {name: takes for name, (_, takes) in OWN.items()}
 )
 
 
@@ -57,7 +68,7 @@ def _reader(name: str) -> "TypeAdapter[Any]":
 
 def names() -> tuple[str, ...]:
     """Of every tool, and of what the engine itself does."""
-    return (*TOOLS, ASK, DELEGATE, RECALL)
+    return (*TOOLS, *OWN)
 
 
 def spec(tool: Tool) -> ToolSpec:
@@ -67,8 +78,8 @@ def spec(tool: Tool) -> ToolSpec:
 
 def specs(among: Collection[str] = ()) -> tuple[ToolSpec, ...]:
     """Every tool, and what the engine itself does; only those named where some are, and what was dropped always."""
-    own = ((ASK, ASK_DESCRIPTION), (DELEGATE, DELEGATE_DESCRIPTION), (RECALL, DESCRIPTION))
-    whole = (*map(spec, TOOLS.values()), *(ToolSpec(name, said, schema_of(_reader(name))) for name, said in own))
+    own = (ToolSpec(name, said, schema_of(_reader(name))) for name, (said, _) in OWN.items())
+    whole = (*map(spec, TOOLS.values()), *own)
     return tuple(one for one in whole if not among or one.name in among or one.name == RECALL)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.domain.events import DecisionMade, ProblemReported
 from core.domain.problems import Problem
-from core.tools.catalogue import TOOLS, read_arguments, spec, specs
+from core.tools.catalogue import OWN, TOOLS, read_arguments, spec, specs
 from tests.core.tools.calls import call
 
 GOOD: dict[str, dict[str, Any]] = {
@@ -33,12 +33,14 @@ GOOD: dict[str, dict[str, Any]] = {
     "ask_user": {"question": "?", "options": [{"label": "a"}]},
     "delegate": {"task": "t", "tools": ["read"], "limits": {"rounds": 3}, "schema": {"type": "integer"}},
     "recall_dropped": {"id": "r1c1", "start": 2, "end": 9},
+    "use_skill": {"name": "code-review", "file": "references/more.md"},
+    "manage_skill": {"action": "patch", "name": "code-review", "reason": "r", "old": "x", "new": "y"},
 }
 
 
 def test_every_tool_tells_what_it_takes() -> None:
     """L-B1: each can be imported, and each is offered."""
-    assert {each.name for each in specs()} == set(GOOD) == {*TOOLS, "ask_user", "delegate", "recall_dropped"}
+    assert {each.name for each in specs()} == set(GOOD) == {*TOOLS, *OWN}
     for each in specs():
         text = json.dumps(each.schema)
         assert each.schema["type"] == "object" and each.schema["additionalProperties"] is False

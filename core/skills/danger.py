@@ -1,0 +1,80 @@
+"""What in a skill a person should look at before they trust it: hidden signs, orders to deceive, secrets let out."""
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from core.domain.skill import Finding
+
+HIDDEN: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e0fff]"
+)
+
+
+class Sign(NamedTuple):
+    """A pattern, and what it may mean."""
+
+    pattern: re.Pattern[str]
+    what: str
+    why: str
+
+
+def _sign(pattern: str, what: str, why: str) -> Sign:
+    return Sign(re.compile(pattern, re.IGNORECASE), what, why)
+
+
+SIGNS: Final = (
+    _sign(
+        r"\b(curl|wget|iwr|invoke-webrequest)\b[^\n|;]*\|\s*(sudo\s+)?(ba|z|da)?sh\b|\biex\s*\(",
+        "A download is run at once.",
+        "Whoever owns the address decides what runs here.",
+    ),
+    _sign(
+        r"base64\s+(-d|--decode|-D)\b[^\n]*\|\s*\w*sh\b|\bexec\s*\(\s*(base64|codecs|zlib)\b|\beval\s+\"?\$\(",
+        "Hidden code is run.",
+        "What it does cannot be read here.",
+    ),
+    _sign(
+        r"(\$|%)\{?(\w*_)?(API_?KEY|TOKEN|SECRET|PASSWORD)\w*\}?[^\n]*https?://|"
+        r"\b(curl|wget|fetch|post)\b[^\n]*(\.env\b|id_rsa|\.ssh/|\.aws/|credentials|\$\(\s*env\b|printenv)",
+        "Keys or secret files are sent somewhere.",
+        "A key that has left this computer is lost.",
+    ),
+    _sign(
+        r"\b(do not|don't|never|without)\s+(tell|telling|inform|informing|mention|mentioning|show|reveal|notify|asking)"
+        r"[^.\n]{0,30}\b(user|person|human|owner|them)\b",
+        "The agent is told to keep something from you.",
+        "You could not see what it does.",
+    ),
+    _sign(
+        r"\b(ignore|disregard|override|forget)\s+(all\s+|any\s+)?(of\s+)?(the\s+|your\s+)?(previous|prior|above|earlier|system)"
+        r"\s+(instruction|prompt|message|rule|direction)s?",
+        "The agent is told to forget its orders.",
+        "That is how a text takes over an agent.",
+    ),
+    _sign(
+        r"\b(disable|bypass|turn off|skip)\w*\s+[^.\n]{0,20}"
+        r"\b(sandbox|approval|consent|permission|confirmation|safety)\b|"
+        r"--dangerously-skip-permissions|--no-sandbox\b|--yolo\b",
+        "Protection is to be switched off.",
+        "What the skill does then is not held back.",
+    ),
+    _sign(
+        r"\brm\s+-(rf|fr)\s+(/|~/?|\$HOME/?)(\s|$|\*)|\bmkfs\b|\bdd\s+[^\n]*of=/dev/",
+        "Files outside the folder would be deleted.",
+        "It cannot be undone.",
+    ),
+)
+
+
+def dangers(text: str) -> Iterator[Finding]:
+    """Each with its line; none of them is a proof, and none is missed because another was found."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if found := HIDDEN.search(line.lstrip("\ufeff") if number == 1 else line):
+            what = f"There is a sign that cannot be seen (U+{ord(found[0]):04X})."
+            yield Finding(number, what, "It can hide words, or show them in another order.", "Remove it.", "warning")
+        for sign in SIGNS:
+            if sign.pattern.search(line[:4096]):
+                yield Finding(
+                    number, sign.what, sign.why, "Trust the skill only if you know why it does this.", "warning"
+                )

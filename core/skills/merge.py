@@ -1,0 +1,104 @@
+"""Two changes of one text side by side: what only you changed, what only they did, and where the two clash."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+
+from core.domain.skill import Part
+
+CLOSE = 4_000  # lines; beyond that the texts are compared as far as they begin and end alike
+
+
+def three_ways(base: str, yours: str, theirs: str) -> tuple[Part, ...]:
+    """All of the three texts, part by part, in order."""
+    old, left, right = (text.splitlines(keepends=True) for text in (base, yours, theirs))
+    anchors = _anchors(old, left, right)
+    found: list[Part] = []
+    at = (0, 0, 0)
+    for anchor in [*anchors, (len(old), len(left), len(right))]:
+        parts = tuple(tuple(lines[a:b]) for lines, a, b in zip((old, left, right), at, anchor, strict=True))
+        if any(parts):
+            found.append(_part(*parts))
+        if anchor[0] < len(old):
+            line = (old[anchor[0]],)
+            found.append(Part("same", line, line, line))
+        at = (anchor[0] + 1, anchor[1] + 1, anchor[2] + 1)
+    return tuple(_joined(found))
+
+
+def merged(parts: Sequence[Part]) -> str | None:
+    """Both changes in one text; None where they clash."""
+    if any(part.kind == "clash" for part in parts):
+        return None
+    return "".join("".join(part.theirs if part.kind == "theirs" else part.yours) for part in parts)
+
+
+def _anchors(old: list[str], left: list[str], right: list[str]) -> list[tuple[int, int, int]]:
+    """Lines that stand in all three, in the order of all three."""
+    in_left, in_right = dict(_alike(old, left)), dict(_alike(old, right))
+    return [(n, in_left[n], in_right[n]) for n in range(len(old)) if n in in_left and n in in_right]
+
+
+def _alike(old: list[str], new: list[str]) -> Iterator[tuple[int, int]]:
+    """Which lines of the one are which of the other."""
+    start = _common(old, new)
+    end = _common(old[start:][::-1], new[start:][::-1])
+    yield from ((n, n) for n in range(start))
+    inner, other = old[start : len(old) - end], new[start : len(new) - end]
+    if len(inner) + len(other) <= CLOSE:
+        for block in SequenceMatcher(None, inner, other, autojunk=False).get_matching_blocks():
+            yield from ((start + block.a + n, start + block.b + n) for n in range(block.size))
+    else:
+        yield from ((start + a, start + b) for a, b in _once(inner, other))
+    yield from ((len(old) - end + n, len(new) - end + n) for n in range(end))
+
+
+def _once(old: list[str], new: list[str]) -> list[tuple[int, int]]:
+    """Lines that occur once in each, in the longest order that both have."""
+    places: dict[str, int] = {}
+    for n, line in enumerate(new):
+        places[line] = -1 if line in places else n
+    seen: dict[str, int] = {}
+    for line in old:
+        seen[line] = seen.get(line, 0) + 1
+    pairs = [(n, places[line]) for n, line in enumerate(old) if seen[line] == 1 and places.get(line, -1) >= 0]
+    tails: list[int] = []
+    piles: list[int] = []
+    before: list[int] = []
+    for number, (_, place) in enumerate(pairs):
+        pile = bisect_left(tails, place)
+        before.append(piles[pile - 1] if pile else -1)
+        tails[pile:] = [place, *tails[pile + 1 :]]
+        piles[pile:] = [number, *piles[pile + 1 :]]
+    chain: list[tuple[int, int]] = []
+    at = piles[-1] if piles else -1
+    while at >= 0:
+        chain.append(pairs[at])
+        at = before[at]
+    return chain[::-1]
+
+
+def _common(old: list[str], new: list[str]) -> int:
+    return next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+
+
+def _part(base: tuple[str, ...], yours: tuple[str, ...], theirs: tuple[str, ...]) -> Part:
+    if yours == theirs:
+        return Part("same" if yours == base else "both", base, yours, theirs)
+    if yours == base:
+        return Part("theirs", base, yours, theirs)
+    return Part("yours" if theirs == base else "clash", base, yours, theirs)
+
+
+def _joined(parts: list[Part]) -> Iterator[Part]:
+    """Neighbours of one kind are one part."""
+    held: Part | None = None
+    for part in parts:
+        if held and held.kind == part.kind:
+            held = Part(held.kind, held.base + part.base, held.yours + part.yours, held.theirs + part.theirs)
+            continue
+        if held:
+            yield held
+        held = part
+    if held:
+        yield held
