@@ -139,6 +139,7 @@ class EngineThread:
             await engine.back_up_daily()
             if engine.can_write:
                 await engine.shelf.empty_old()
+                await engine.memory.tidy()
         except Problem as problem:
             self._report(problem)
 
