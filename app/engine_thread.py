@@ -127,8 +127,10 @@ class EngineThread:
             await self._back_up(services.engine)
             async with asyncio.TaskGroup() as tasks:
                 watch = tasks.create_task(services.engine.schedules.watch(self._met, self._report), name="schedules")
+                looking_back = tasks.create_task(services.reviews.watch(), name="reviews")
                 await asyncio.wrap_future(self._leaving)
                 watch.cancel()
+                looking_back.cancel()
         finally:
             await owner.close()
             await services.close()
