@@ -30,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"journeyman {__version__}")
     top.add_argument("--home", metavar="DIR", help="the data folder (else JOURNEYMAN_HOME, else the system's place)")
     top.add_argument(
-        "--safe", action="store_true", help="without hooks and what folders bring along; window as at first"
+        "--safe", action="store_true", help="without hooks, schedules and what folders bring along; window as at first"
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     _run(commands)

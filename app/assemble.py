@@ -34,6 +34,8 @@ from core.store.skills import SkillStore
 from core.tools.place import Place, open_place
 from core.tools.search_web import NAME as SEARCH_WEB
 from core.tools.web import Web
+from core.workspace.process import MARK
+from core.workspace.usage import end_orphans
 from ui.web import html
 
 
@@ -115,5 +117,6 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers, skills, proposals, memories, html)
     reviews = Reviews(journal, reader, runs, lambda: settings.now, lambda: settings.now.tiers, report)
     if opened.database:
+        end_orphans(MARK.encode())
         await runs.recover()
     return Services(engine, runs, opened, reader, book, remembered, proposals, reviews)

@@ -15,6 +15,7 @@ from ui.feed import Feed
 from ui.markdown import prepare
 
 if TYPE_CHECKING:
+    from app.assemble import Services
     from core.engine.engine import Engine
     from core.engine.schedules import Met
     from core.store.opening import Opened
@@ -125,15 +126,21 @@ class EngineThread:
             self._ready.set_result(services.opened)
             await services.engine.warm_up()
             await self._back_up(services.engine)
-            async with asyncio.TaskGroup() as tasks:
-                watch = tasks.create_task(services.engine.schedules.watch(self._met, self._report), name="schedules")
-                looking_back = tasks.create_task(services.reviews.watch(), name="reviews")
-                await asyncio.wrap_future(self._leaving)
-                watch.cancel()
-                looking_back.cancel()
+            await self._stay(services)
         finally:
             await owner.close()
             await services.close()
+
+    async def _stay(self, services: "Services") -> None:
+        """Until the window leaves; what is scheduled begins meanwhile, but in safe mode nothing does by itself."""
+        schedules = services.engine.schedules
+        async with asyncio.TaskGroup() as tasks:
+            looking_back = tasks.create_task(services.reviews.watch(), name="reviews")
+            if not self._safe:
+                tasks.create_task(schedules.watch(self._met, self._report), name="schedules")
+            await asyncio.wrap_future(self._leaving)
+            schedules.leave()
+            looking_back.cancel()
 
     async def _back_up(self, engine: "Engine") -> None:
         """A backup that fails is told, and stops nothing. What was in the trash long enough goes after it."""

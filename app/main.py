@@ -150,6 +150,7 @@ async def _alone(words: list[str], home: Path, folder: Path, out: Output, safe: 
     except asyncio.CancelledError:
         return STOPPED
     finally:
+        await services.reviews.close()
         await services.runs.close()  # first: other commands hear that their runs were interrupted, and end
         await owner.idle(1.0)
         await owner.close()

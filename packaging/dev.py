@@ -20,9 +20,13 @@ python3 packaging/dev.py COMMAND
 
   run [words ...]      open Journeyman (or give it a command: run doctor)
   test [pytest words]  style, types and all tests; with words only pytest with them
+  test --faults        kills, full disks, power cuts and the like at every point there is (a quarter of an hour)
   test --servers ...   the same, also against large model servers, which are installed once
   check                style, types and the rules of the house
   bench [words ...]    measure speed
+  soak --minutes N     random work, faults, kills and restarts for so long; says what broke and what grew
+  bundle [DIR]         what can be installed without a Python: a tarball and a .deb (on macOS an image, on Windows
+                       a set-up program), into DIR, else dist
   eval --model P/M     twenty small tasks with a real model: success, rounds, tokens, consents
   screenshots DIR      paint every screen into DIR
   lock                 renew packaging/requirements*.txt from pyproject.toml
@@ -78,6 +82,8 @@ def test(words: list[str], system: bool) -> int:
         os.environ["JOURNEYMAN_SERVERS"] = "1"
         words = [word for word in words if word != "--servers"]
     headless()
+    if words[:1] == ["--faults"]:
+        return subprocess.call([str(PYTHON), "-m", "tests.faults", *words[1:]])
     if words:
         return pytest(words)
     failed = failures()
@@ -102,6 +108,19 @@ def bench(words: list[str], system: bool) -> int:
     prepare("dev", system)
     headless()
     return subprocess.call([str(PYTHON), "-m", "tests.bench", *words], cwd=ROOT)
+
+
+def soak(words: list[str], system: bool) -> int:
+    """Use it for long, badly."""
+    prepare("dev", system)
+    headless()
+    return subprocess.call([str(PYTHON), "-m", "tests.soak", *words])
+
+
+def bundle(words: list[str], system: bool) -> int:
+    """Make what people install."""
+    prepare("bundle", system)
+    return subprocess.call([str(PYTHON), str(ROOT / "packaging" / "bundle.py"), *words])
 
 
 def evaluate(words: list[str], system: bool) -> int:
@@ -172,6 +191,8 @@ COMMANDS: dict[str, Callable[[list[str], bool], int]] = {
     "test": test,
     "check": check,
     "bench": bench,
+    "soak": soak,
+    "bundle": bundle,
     "eval": evaluate,
     "screenshots": screenshots,
     "lock": lock,

@@ -19,6 +19,7 @@ STAMP = VENV / "made-from"
 REQUIREMENTS = {
     "run": ROOT / "packaging" / "requirements.txt",
     "dev": ROOT / "packaging" / "requirements-dev.txt",  # holds everything of "run" too
+    "bundle": ROOT / "packaging" / "requirements-bundle.txt",
 }
 LAUNCHER = """#!/bin/sh
 exec "{python}" -P -m app "$@"

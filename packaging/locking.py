@@ -14,12 +14,13 @@ FOREIGN = re.compile(r"^\s*(--(extra-)?(index-url|find-links|trusted-host)|# fro
 
 
 def renew(words: list[str]) -> int:
-    """Write both files; `--upgrade` among the words takes newer versions, otherwise pins stay where they may."""
+    """Write the files; `--upgrade` among the words takes newer versions, otherwise pins stay where they may."""
     with tempfile.TemporaryDirectory() as folder:
         compiler = uv(Path(folder))
         compile_to(REQUIREMENTS["run"], [compiler, *words])
-        same = ["--group", "dev", "--constraints", str(REQUIREMENTS["run"])]
-        compile_to(REQUIREMENTS["dev"], [compiler, *words], same)
+        for group in ("dev", "bundle"):
+            same = ["--group", group, "--constraints", str(REQUIREMENTS["run"])]
+            compile_to(REQUIREMENTS[group], [compiler, *words], same)
     return 0
 
 

@@ -121,14 +121,18 @@ CALLS = {
     ),
     "nobody sleeps": Call(r"^(time\.)?sleep$|\.qWait$|\.qSleep$", "time.sleep(1)"),
     "tests wait for conditions": Call(r"qtbot\.wait$", "qtbot.wait(100)"),
-    "one place prints": Call(r"^print$", "print('x')", ("app/output.py", "packaging/", "tests/bench/", "tests/eval/")),
+    "one place prints": Call(
+        r"^print$",
+        "print('x')",
+        ("app/output.py", "packaging/", "tests/bench/", "tests/faults/", "tests/soak/", "tests/eval/"),
+    ),
     "no mocks": Call(r"(^|\.)(\w*Mock|create_autospec)$|^mock\.patch|^mocker\.", "MagicMock()"),
 }
 IMPORTS = {
     "the database has one floor": Import(("sqlite3", "sqlmodel", "sqlalchemy"), ("core/store/", "tests/")),
     "the network has three": Import(("httpx", "httpcore"), ("core/models/", "core/tools/", "core/exchange/", "tests/")),
     "the keyring has one door": Import(("keyring",), ("core/settings/secrets.py", "tests/")),
-    "core knows no window": Import(("PySide6", "shiboken6", "qasync"), ("app/", "ui/", "tests/")),
+    "core knows no window": Import(("PySide6", "shiboken6", "qasync"), ("app/", "ui/", "tests/", "packaging/icons.py")),
     "Markdown is painted in the window": Import(("markdown_it",), ("ui/", "tests/")),
     "no mocks are imported": Import(("unittest", "mock", "pytest_mock"), ()),
 }

@@ -23,6 +23,7 @@ LINE_SPACING: Final = 136.0
 INDENT: Final = 20
 BOX_ABOVE: Final = 2
 BOX_BELOW: Final = 10
+MARKER_GAP: Final = 250  # per cent
 BOX_PADDING: Final = 10
 HEADING_GROWTH: Final = (4, 2, 1)
 
@@ -33,6 +34,7 @@ class Ink:
 
     look: Look
     plain: QTextCharFormat
+    marker: QTextCharFormat
     quoted: QTextCharFormat
     code: QTextCharFormat
     nothing: QTextCharFormat
@@ -47,6 +49,10 @@ class Ink:
         theme = look.theme
         plain = _characters(_grown(look.fonts.text, 1))
         plain.setForeground(theme.text)
+        apart = QFont(plain.font())
+        apart.setStretch(MARKER_GAP)  # Qt keeps the width of a space between a dot and its words
+        marker = QTextCharFormat(plain)
+        marker.setFont(apart)
         quoted = QTextCharFormat(plain)
         quoted.setForeground(theme.second)
         code = _characters(look.fonts.mono)
@@ -63,7 +69,9 @@ class Ink:
         rule.setProperty(QTextFormat.Property.BackgroundBrush, QBrush(theme.line))
         rule.setBottomMargin(14)
         rule.setTopMargin(6)
-        return cls(look, plain, quoted, code, _characters(tiny), gap, code_line, QTextBlockFormat(), rule, _table(look))
+        return cls(
+            look, plain, marker, quoted, code, _characters(tiny), gap, code_line, QTextBlockFormat(), rule, _table(look)
+        )
 
     def block(self, *, heading: int, depth: int, in_item: bool, tight: bool, quotes: int) -> QTextBlockFormat:
         made = QTextBlockFormat()
@@ -71,7 +79,7 @@ class Ink:
         made.setBottomMargin(2 if tight else 4 if heading else 8)
         made.setTopMargin(8 if heading else 0)
         made.setHeadingLevel(heading)
-        made.setLeftMargin(quotes * INDENT + (depth * INDENT if in_item else 0))
+        made.setLeftMargin((quotes + (depth if in_item else 0)) * self.look.size(INDENT))
         return made
 
     def heading(self, level: int) -> QTextCharFormat:
@@ -121,7 +129,7 @@ class Ink:
         made.setPadding(BOX_PADDING)  # whoever shows the document draws the box: Qt's own has square corners
         made.setTopMargin(BOX_ABOVE)
         made.setBottomMargin(BOX_BELOW)
-        made.setLeftMargin(depth * INDENT)
+        made.setLeftMargin(depth * self.look.size(INDENT))
         made.setProperty(CODE_FRAME, True)
         return made
 

@@ -39,7 +39,7 @@ class Flow:
         self._place = _Place()
         self._code: _OpenCode | None = None
         document.setUndoRedoEnabled(False)
-        document.setIndentWidth(INDENT)
+        document.setIndentWidth(look.size(INDENT))
         document.setDocumentMargin(0)
 
     def write(self, text: str) -> int:
@@ -81,6 +81,7 @@ class Flow:
     def restyle(self, look: Look) -> None:
         """The same text in another look."""
         self._look = look
+        self._document.setIndentWidth(look.size(INDENT))
         self._clear()
         self.write(self._text)
 
@@ -390,3 +391,5 @@ class _List:
             self.made = cursor.createList(ink.list(self.ordered, self.start, depth))
         else:
             self.made.add(cursor.block())
+        if not self.ordered:
+            cursor.setBlockCharFormat(ink.marker)

@@ -27,8 +27,8 @@ class PageParts(NamedTuple):
     """What of the window a page may use.
 
     `start` runs a coroutine of the page and tells its problems; inside it `bridge.ask` calls the engine. `go_to` shows
-    a session at a line of its journal, `row` knows its line in the list, `pick` lets the person choose one. `tell` says
-    a trouble above the page, `say` what was done, with its undo.
+    a session at a line of its journal, `begin` the start of a run with these words, `row` knows a session's line in the
+    list, `pick` lets the person choose one. `tell` says a trouble above the page, `say` what was done, with its undo.
     """
 
     look: Look
@@ -40,6 +40,7 @@ class PageParts(NamedTuple):
     tell: Callable[[Trouble], None]
     say: Say
     go_to: Callable[[str, int], None]
+    begin: Callable[[str], None]
     row: Callable[[str], SessionRow]
     pick: Callable[[str, Callable[[str], None]], None]
 

@@ -32,6 +32,15 @@ def _usage(parts: PageParts) -> Page:
     return UsagePanel(look=parts.look, bridge=parts.bridge, start=parts.start, tell=parts.tell, say=parts.say)
 
 
+def _skills(parts: PageParts) -> Page:
+    from ui.skills.panel import SkillsPanel
+
+    return SkillsPanel(
+        look=parts.look, bridge=parts.bridge, start=parts.start, tell=parts.tell, say=parts.say,
+        selection=parts.selection, reading=parts.reading, state=parts.state, go_to=parts.go_to, begin=parts.begin,
+    )  # fmt: skip
+
+
 def _compare(parts: PageParts) -> Page:
     from ui.compare.panel import ComparePanel
 
@@ -41,6 +50,7 @@ def _compare(parts: PageParts) -> Page:
 
 
 PANELS: Final = (
+    Panel("skills", "Skills", "wrench", _skills),
     Panel("usage", "Usage", "chart-column", _usage),
     Panel("compare", "Compare", "columns-2", _compare, listed=False),
 )

@@ -289,6 +289,12 @@ class MainWindow(QWidget):
     def new_run(self) -> None:
         self.selection.choose_session("")
 
+    def begin_with(self, words: str) -> None:
+        """A run may begin with these words."""
+        self.new_run()
+        self.start.begin.fill(words)
+        self.start.begin.focus_words()
+
     def _acts(self) -> dict[str, Callable[[], object]]:
         return {
             "run.new": self.new_run,
@@ -364,7 +370,7 @@ class MainWindow(QWidget):
             raise LookupError("there is no engine yet")
         return PageParts(
             self._look, self._reading, self.selection, self._state, self._bridge, self._start, self.tell,
-            self.toast.say, self.go_to_place, self.row, self.deeds.pick_session,
+            self.toast.say, self.go_to_place, self.begin_with, self.row, self.deeds.pick_session,
         )  # fmt: skip
 
     def _count_pages(self) -> None:

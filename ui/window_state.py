@@ -12,6 +12,7 @@ class WindowState:
     """A `fresh` one knows nothing but drafts of what was left, and leaves the rest of the file alone."""
 
     def __init__(self, folder: Path, *, fresh: bool = False) -> None:
+        self.folder = folder
         self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
         self._now: dict[str, object] | None = {} if fresh else None
 

@@ -33,9 +33,11 @@ async def worktree(context: Context) -> int:
 
 async def tell_kept(context: Context, session: str) -> None:
     """What a person does with the work of a session that has ended, where it worked in a worktree."""
-    events = [entry.event async for entry in context.engine.entries(session) if entry.seq <= FIRST]
-    made = next((event for event in events if isinstance(event, WorktreeMade)), None)
-    if made is None or context.typed.json:
+    made = None
+    async for entry in context.engine.entries(session):
+        if entry.seq > FIRST or isinstance(made := entry.event, WorktreeMade):
+            break
+    if not isinstance(made, WorktreeMade) or context.typed.json:
         return
     out, tree = context.out, await context.engine.worktrees.of(Path(made.folder))
     out.write(f"The work is kept in {made.folder}, on the branch {made.branch}.")

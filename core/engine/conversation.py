@@ -154,10 +154,8 @@ class Conversation:
             case CallRefused(call_id=name, reason=reason):
                 self.repeats.result(name, reason.head, True)
                 self._settle(name, reason, failed=True)
-            case SkillUsed(call_id=name):
-                self.used[name] = entry.event
-            case Delegated(call_id=name, child=child):
-                self.children[name] = child
+            case SkillUsed() | Delegated():
+                self._note(entry.event)
             case QuestionAsked(question=question, call_id=name):
                 self.questions[question.id] = None
                 if name:
@@ -170,11 +168,14 @@ class Conversation:
             case LimitMet() | LimitRaised() | ModeSet():
                 self._terms(entry.event)
             case RunEnded():
-                for name in tuple(self.pending):
-                    self._settle(name, NOT_RUN, failed=True)
-                self.done = True
+                self._end()
             case _:
                 pass
+
+    def _end(self) -> None:
+        for name in tuple(self.pending):
+            self._settle(name, NOT_RUN, failed=True)
+        self.done = True
 
     def doubted(self) -> dict[str, str]:
         """The calls that started and did not return: id → what a person sees of them.
@@ -187,6 +188,13 @@ class Conversation:
     def ratio(self, model: str) -> float:
         """Real tokens of a model to estimated ones, as far as its server has told."""
         return self.ratios.get(model, 1.0)
+
+    def _note(self, event: SkillUsed | Delegated) -> None:
+        """What a call is besides."""
+        if isinstance(event, SkillUsed):
+            self.used[event.call_id] = event
+        else:
+            self.children[event.call_id] = event.child
 
     def _learn(self, counted: int) -> None:
         model, estimated = self.sent

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
@@ -73,6 +74,7 @@ class Schedules:
         self._session = session
         self._clock = clock
         self._changed = asyncio.Event()
+        self._leaving = False
         self.watched = False
 
     def all(self) -> list[Schedule]:
@@ -86,10 +88,8 @@ class Schedules:
         if not (wish.at or wish.every):
             raise Problem("There is no time.", "", "Name one with --at, or an interval with --every, or both.")
         folder = workspace(wish.folder)
-        step = read_every(wish.every) if wish.every else None
-        first = read_when(wish.at, moment) if wish.at else 0
-        if step and not first:
-            first = moment + step[0] * step[1].days * 86400 * SECOND + step[0] * step[1].seconds * SECOND
+        number, step = read_every(wish.every) if wish.every else (0, timedelta())
+        first = read_when(wish.at, moment) if wish.at else moment + number * step // timedelta(microseconds=1)
         made = Schedule(
             session_id()[:4], wish.task, str(folder), wish.model, first, first, wish.every, wish.missed, wish.mode,
             wish.script,
@@ -106,13 +106,18 @@ class Schedules:
         await self._book.remove(found[0].id)
         return found[0]
 
+    def leave(self) -> None:
+        """End the watch, once what it is beginning has begun."""
+        self._leaving = True
+        self._changed.set()
+
     async def watch(self, tell: Callable[[Met], None], report: Callable[[Problem], None]) -> None:
-        """For ever: begin what is due, wait for the next. `tell` hears what became of each."""
+        """Until `leave`: begin what is due, wait for the next. `tell` hears what became of each."""
         if not self._book.can_write:
             return
         self.watched = True
         try:
-            while True:
+            while not self._leaving:
                 self._changed.clear()
                 left = LOOK_S
                 try:

@@ -11,6 +11,7 @@ from typing import TypeVar
 from core.domain.events import RunEnded, RunEvent
 from core.domain.exchanged import TranscriptRead
 from core.domain.ids import session_id
+from core.domain.problems import Problem
 from core.exchange.importers import own
 from core.exchange.reading import HEAD, Part, Reading, importer_of
 from core.store.journal import Journal
@@ -68,7 +69,9 @@ class Imports:
                 await asyncio.shield(self._write(end))
             finally:
                 await asyncio.shield(_in(thread, known.close))
-        names = tuple(reading.sessions) or tuple(known.ids.values())
+        names = tuple(reading.sessions) or tuple(known.ids[key] for key in reading.told())
+        if not names:
+            raise Problem(f"{path.name} cannot be imported.", "Nothing is said in it.", "")
         return Brought(names[0], names, importer.agent, added)
 
     async def _write(self, part: Part) -> int:

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from core.domain.clock import SECOND
 from core.domain.events import RunEvent
 from core.domain.exchanged import TranscriptRead
 from core.domain.problems import Problem
-from core.exchange.importers.record import Importer, Record
+from core.exchange.importers.record import Importer, Record, moment
 from core.exchange.importers.table import IMPORTERS
 from core.exchange.importers.telling import Telling
 from core.store.others import MAGIC
@@ -116,12 +117,16 @@ class Reading:
                 self._take(key, telling.at, read, MappingProxyType({}))
         return self._next()
 
+    def told(self) -> list[str]:
+        """The keys of the sessions in which something was said."""
+        return [key for key, telling in self._tellings.items() if telling.is_open()]
+
     def _hear(self, record: Record) -> None:
         telling = self._telling(record.key)
         place = self._place(record.key)
         self._silent = place.records < place.skip
         place.records += 1
-        place.running.update(record.raw.encode("utf-8", "replace"))
+        place.running.update((record.mark or record.raw).encode("utf-8", "replace"))
         telling.records += 1
 
         def other(key: str) -> Telling:
@@ -130,7 +135,8 @@ class Reading:
 
         place.led[record.key] = telling
         if not self._importer.tell(record, telling, other):
-            telling.keep(_form(record), record.raw)
+            at = record.value.get("timestamp") if isinstance(record.value, dict) else None
+            telling.keep(_form(record), record.raw, moment(at))
         if place.records == place.skip:
             self._come_to_the_new(place, telling)
         self._silent = False
@@ -149,7 +155,8 @@ class Reading:
 
     def _telling(self, key: str) -> Telling:
         if key not in self._tellings:
-            self._tellings[key] = Telling(self._importer.agent, key, self._take, self._id_of)
+            self._tellings[key] = telling = Telling(self._importer.agent, key, self._take, self._id_of)
+            telling.usual = int(self._path.stat().st_mtime * SECOND)
         return self._tellings[key]
 
     def _place(self, key: str) -> _Place:

@@ -27,7 +27,9 @@ class Listing:
         """In the order in which they go before each other, then by name."""
         known, uses, heads = self._store.known(), self._store.uses(), self._store.heads()
         rows = [self._of_disk(each, known.get(each.key, UNKNOWN), folder, obeys) for each in self._disk.all(folder)]
-        rows += [self._kept(known[key], head) for key, head in heads.items() if key.startswith("library/")]
+        rows += [
+            self._kept(known[key], head) for key, head in heads.items() if key.startswith("library/") and key in known
+        ]
         rows = [replace(row, uses=uses.get(row.key, (0, 0))[0], used=uses.get(row.key, (0, 0))[1]) for row in rows]
         rows.sort(key=lambda row: (SOURCES.index(row.source), row.name, row.key))
         return list(_shadowed(rows))

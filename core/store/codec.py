@@ -1,6 +1,7 @@
 """Facts to JSON and back: the door between frozen values and the file."""
 
 import dataclasses
+import json
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args, get_origin
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 WHOLE = 4096  # characters that stay in the entry; a longer text leaves its head there and goes to a blob
 HEAD = 2048
 
+FORMERLY = {"call_started": {"kind": "step"}}  # names of fields before they had the ones of today
 NAMES: dict[type, str] = {event: kind_of(event) for event in KINDS.values()}
 
 
@@ -46,7 +48,13 @@ def pack(event: RunEvent) -> Packed:
 
 def decode(kind: str, payload: str | bytes) -> RunEvent:
     """The fact a line of the journal states."""
-    return adapter(kind).validate_json(payload)
+    try:
+        return adapter(kind).validate_json(payload)
+    except ValueError:
+        if kind not in FORMERLY:
+            raise
+        plain = json.loads(payload)
+        return adapter(kind).validate_python({FORMERLY[kind].get(name, name): plain[name] for name in plain})
 
 
 def whole(event: RunEvent, read: Callable[[str], bytes | None]) -> RunEvent:

@@ -34,6 +34,7 @@ class Run:
 async def run(parameters: Run, place: Place) -> Result:
     """One command of a run: its scan remembers the folder between commands."""
     sandbox = await place.proven()
+    place.broker.check_folder()  # walls are put up around what the path names
     if parameters.background:
         place.commands.check_room()
     found = await to_its_end(place.scan.before)

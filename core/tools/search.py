@@ -102,7 +102,7 @@ async def _look(program: list[str], pattern: str, root: Path, paths: Sequence[tu
     if program:
         await _with_ripgrep(program[0], pattern, root, paths, found)
     else:
-        ours = [sys.executable, "-I", "-S", str(Path(__file__).with_name("searcher.py"))]
+        ours = [sys.executable, "-IS", str(Path(__file__).with_name("searcher.py"))]
         asked = {"pattern": pattern, "root": str(root), "hits": HITS + 1, "size": FILE_SIZE, "line": LINE * 4}
         names = b"\0".join(os.fsencode("/".join(path)) for path in paths)
         output, ended = await _bounded(ours, json.dumps(asked).encode() + b"\n" + names, root)

@@ -159,10 +159,10 @@ class Broker:
         return place[len(root.rstrip("/")) + 1 :] if inside else os.path.relpath(place, root)
 
     def _name(self, name: str) -> str:
-        self._check_folder()
+        self.check_folder()
         return relative(name, self.folder)
 
-    def _check_folder(self) -> None:
+    def check_folder(self) -> None:
         """The folder of the start must still be the one its path names: a person looks at the path."""
         try:
             found = os.lstat(self._real)

@@ -121,5 +121,6 @@ def python() -> str:
 
 def python_parts() -> list[Path]:
     """What it needs, where the system's folders do not have it already."""
-    prefix = Path(sys.base_prefix)
+    frozen = getattr(sys, "frozen", False)  # then the program itself is the Python, and lies beside its parts
+    prefix = Path(sys.executable).resolve().parent if frozen else Path(sys.base_prefix)
     return [] if prefix.is_relative_to("/usr") else [prefix]

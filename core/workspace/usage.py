@@ -108,3 +108,27 @@ def _carries(process: Path, needle: bytes) -> bool:
         return process.stat().st_uid == os.getuid() and needle in (process / "environ").read_bytes()
     except OSError:
         return False  # gone, or not ours
+
+
+def end_orphans(needle: bytes) -> list[int]:
+    """End what a program that was killed left: a bubblewrap that dies while it sets up its namespace leaves the half
+    inside waiting for it for ever. It has run nothing, and nobody but the first process is its parent."""
+    if sys.platform != "linux":
+        return []
+    found = [
+        int(place.name)
+        for place in _PROC.iterdir()
+        if place.name.isdigit() and _is_left(place) and _carries(place, needle)
+    ]
+    for pid in found:
+        end(pid)
+    return found
+
+
+def _is_left(process: Path) -> bool:
+    try:
+        name, _, rest = (process / "stat").read_text(errors="replace").rpartition(")")
+        parent = _PROC / rest.split()[1]
+        return name.endswith("(bwrap") and (parent.name == "1" or (parent / "comm").read_text().strip() == "systemd")
+    except OSError:
+        return False

@@ -37,7 +37,11 @@ def commands() -> Iterator[Figure]:
     for name, values in took.items():
         more = median(values) - plain
         goal = f"≤ {MORE_MS:g} ms more" if name == "bubblewrap" else ""
-        figures = {"median_ms": round(median(values), 1), "more_ms": round(more, 1), "runs": len(values)}
+        figures = {
+            "median_ms": round(median(values), 1), "more_ms": round(more, 1), "ratio": round(median(values) / plain, 2),
+            "best_ms": round(min(values), 1), "best_more_ms": round(min(values) - min(took["none"]), 1),
+            "runs": len(values),
+        }  # fmt: skip
         yield Figure(name, figures, goal, not goal or more <= MORE_MS)
 
 

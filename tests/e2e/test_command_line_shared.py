@@ -25,7 +25,7 @@ def owner(terminal: Terminal) -> "tuple[str, subprocess.Popen[str]]":
     return json.loads(read[0])["session"], process
 
 
-def test_the_second_works_through_the_first(terminal: Terminal) -> None:
+def test_k1_the_second_works_through_the_first(terminal: Terminal) -> None:
     session, first = owner(terminal)
     path = places.socket(terminal.home)
     assert stat.S_ISSOCK(path.stat().st_mode) and path.stat().st_mode & 0o777 == 0o600
@@ -98,7 +98,7 @@ def test_an_owner_that_must_end_interrupts_its_clients(terminal: Terminal, sign:
     assert sorted(row["status"] for row in terminal("sessions", "--json").lines) == ["interrupted", "stopped"]
 
 
-def test_an_owner_that_was_killed(terminal: Terminal) -> None:
+def test_k2_an_owner_that_was_killed(terminal: Terminal) -> None:
     session, first = owner(terminal)
     terminal.script(SLEEP)
     client = terminal.start("run", "Go.", "--script", "script.json", "--mode", "trust")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.tally import NAME, Tried
+
 REASON = "strace is not installed here; `apt install strace` lets these tests run"
 
 
@@ -58,6 +60,12 @@ class Faults:
     def _line(self) -> int:
         assert self._server.stdout is not None
         return int(self._server.stdout.readline())
+
+
+@pytest.fixture
+def tried(request: pytest.FixtureRequest) -> Tried:
+    """Say how many more faults were tried in this test."""
+    return lambda count: request.node.user_properties.append((NAME, count))
 
 
 @pytest.fixture(scope="session")

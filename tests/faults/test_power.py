@@ -1,5 +1,6 @@
 """Power cuts: from the real writes of the program, disks are made on which unsynced ones are lost, kept or torn."""
 
+import os
 import random
 import re
 import shutil
@@ -14,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.faults.conftest import REASON
+from tests.faults.tally import Tried
 
-IMAGES = 60
+IMAGES = 500 if os.environ.get("EVERY_FAULT") else 60
 SECTOR = 512  # what a disk writes whole
 CALLS = "trace=pwrite64,write,fsync,fdatasync,ftruncate,unlink"
 
@@ -167,11 +169,12 @@ def verdict(disk: dict[str, bytearray], acks: int, folder: Path) -> str:
 
 @pytest.mark.skipif(not shutil.which("strace"), reason=REASON)
 @pytest.mark.parametrize("synchronous", ["FULL", "NORMAL"])
-def test_a_power_cut_loses_nothing_when_told_to_be_safe(tmp_path: Path, synchronous: str) -> None:
+def test_a_power_cut_loses_nothing_when_told_to_be_safe(tmp_path: Path, synchronous: str, tried: Tried) -> None:
     rng = random.Random(7)
     ops = record(tmp_path / "run", synchronous)
     assert sum(op.kind == "ack" for op in ops) == 13
     found = [verdict(*cut_power(ops, rng), tmp_path / "disk") for _ in range(IMAGES)]
+    tried(IMAGES)
     if synchronous == "FULL":
         assert set(found) == {"whole"}
     else:  # the images can tell: without the sync of each commit some facts are gone, and still nothing is damaged

@@ -17,6 +17,7 @@ from core.store.opening import FILE, open_data
 from core.store.rebuild import rebuild
 from tests.core.store.made import dump, fill
 from tests.faults.conftest import Faults
+from tests.faults.tally import Tried
 
 FULL = "The disk is full. database or disk is full. Free some space, then try again. What was shown is saved."
 FAILS = "The disk reported an error. disk I/O error. Check the disk. What was shown before is saved."
@@ -75,22 +76,26 @@ def check(case: Case, *, more: int) -> list[str]:
 
 
 @pytest.mark.parametrize("call", ["pwrite64", "fdatasync"])
-def test_a_kill_at_each_write_loses_nothing(faults: Faults, whole: Path, tmp_path: Path, call: str) -> None:
+def test_a_kill_at_each_write_loses_nothing(
+    faults: Faults, whole: Path, tmp_path: Path, call: str, tried: Tried
+) -> None:
     case = Case(whole, tmp_path / "0")
     points = faults.count("append", case.folder, call, *case.data)
     assert points >= 3 and check(case, more=0) == ["19", "20", "21"]
     for k in range(1, points + 1, STRIDE if call == "pwrite64" else 1):
         case = Case(whole, tmp_path / "1")
+        tried(1)
         assert faults.run("append", case.folder, f"{call}:signal=SIGKILL:when={k}", *case.data) == -9
         check(case, more=1)
 
 
-def test_a_full_disk_at_each_write_is_relieved(faults: Faults, whole: Path, tmp_path: Path) -> None:
+def test_a_full_disk_at_each_write_is_relieved(faults: Faults, whole: Path, tmp_path: Path, tried: Tried) -> None:
     case = Case(whole, tmp_path / "0")
     points = faults.count("append", case.folder, "pwrite64", *case.data)
     relieved = 0
     for k in range(1, points + 1, STRIDE):
         case = Case(whole, tmp_path / "1")
+        tried(1)
         assert faults.run("append", case.folder, f"pwrite64:error=ENOSPC:when={k}", *case.data) == 0
         assert len(check(case, more=0)) == 3 and case.noted("said") == []
         relieved += len(case.noted("reliefs"))
@@ -99,22 +104,28 @@ def test_a_full_disk_at_each_write_is_relieved(faults: Faults, whole: Path, tmp_
     )  # the other writes are of the log's checkpoint, which may fail without a loss
 
 
-def test_a_disk_that_stays_full_is_said_and_nothing_is_half(faults: Faults, whole: Path, tmp_path: Path) -> None:
+def test_a_disk_that_stays_full_is_said_and_nothing_is_half(
+    faults: Faults, whole: Path, tmp_path: Path, tried: Tried
+) -> None:
     case = Case(whole, tmp_path / "0")
     points = faults.count("append", case.folder, "pwrite64", *case.data)
     for k in range(1, points + 1, 2 * STRIDE):
         case = Case(whole, tmp_path / "1")
+        tried(1)
         assert faults.run("append", case.folder, f"pwrite64:error=ENOSPC:when={k}+", *case.data) == 0
         acks = check(case, more=0)
         assert case.noted("said") == [FULL] * (3 - len(acks))
 
 
 @pytest.mark.parametrize("call", ["pwrite64", "fdatasync"])
-def test_a_failing_disk_is_said_and_never_called_saved(faults: Faults, whole: Path, tmp_path: Path, call: str) -> None:
+def test_a_failing_disk_is_said_and_never_called_saved(
+    faults: Faults, whole: Path, tmp_path: Path, call: str, tried: Tried
+) -> None:
     case = Case(whole, tmp_path / "0")
     points = faults.count("append", case.folder, call, *case.data)
     for k in range(1, points + 1, STRIDE if call == "pwrite64" else 1):
         case = Case(whole, tmp_path / "1")
+        tried(1)
         assert faults.run("append", case.folder, f"{call}:error=EIO:when={k}", *case.data) == 0
         said = case.noted("said")
         assert set(said) <= {FAILS} and len(said) <= 1
@@ -140,13 +151,14 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("call", ["pwrite64", "fdatasync"])
 def test_a_kill_at_each_write_of_a_change_leaves_the_old_or_the_new_form(
-    faults: Faults, older: Path, tmp_path: Path, call: str
+    faults: Faults, older: Path, tmp_path: Path, call: str, tried: Tried
 ) -> None:
     case = Case(older, tmp_path / "0")
     points = faults.count("change", case.folder, call, *case.data)
     assert points > 3
     for k in range(1, points + 1):
         case = Case(older, tmp_path / "1")
+        tried(1)
         assert faults.run("change", case.folder, f"{call}:signal=SIGKILL:when={k}", *case.data) == -9
         with closing(sqlite3.connect(case.path, isolation_level=None)) as db:
             assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -157,7 +169,7 @@ def test_a_kill_at_each_write_of_a_change_leaves_the_old_or_the_new_form(
             assert db.execute("SELECT count(*), sum(z = y || x) FROM b").fetchone() == (40, 40)
 
 
-def test_a_kill_while_copying_leaves_no_half_copy(faults: Faults, whole: Path, tmp_path: Path) -> None:
+def test_a_kill_while_copying_leaves_no_half_copy(faults: Faults, whole: Path, tmp_path: Path, tried: Tried) -> None:
     case = Case(whole, tmp_path / "0")
     target = case.folder / "backups" / "journeyman-2025-01-31.db"
     part = target.with_name(target.name + ".part")
@@ -165,6 +177,7 @@ def test_a_kill_while_copying_leaves_no_half_copy(faults: Faults, whole: Path, t
     assert points > 10
     for k in range(1, points + 1, 4):
         case = Case(whole, tmp_path / "1")
+        tried(1)
         target = case.folder / "backups" / "journeyman-2025-01-31.db"
         part = target.with_name(target.name + ".part")
         assert faults.run("copy", case.folder, f"pwrite64:signal=SIGKILL:when={k}", part) == -9
@@ -174,7 +187,7 @@ def test_a_kill_while_copying_leaves_no_half_copy(faults: Faults, whole: Path, t
 @pytest.mark.parametrize("call", ["rename", "fsync", "unlink"])
 @pytest.mark.parametrize("work", ["mend", "put_back", "copy"])
 def test_a_kill_while_files_change_places_loses_nothing(
-    faults: Faults, whole: Path, tmp_path: Path, work: str, call: str
+    faults: Faults, whole: Path, tmp_path: Path, work: str, call: str, tried: Tried
 ) -> None:
     def fresh(name: str) -> Case:
         case = Case(whole, tmp_path / name)
@@ -189,6 +202,7 @@ def test_a_kill_while_files_change_places_loses_nothing(
     points = faults.count(work, case.folder, call)
     for k in range(1, points + 1):
         case = fresh("1")
+        tried(1)
         assert faults.run(work, case.folder, f"{call}:signal=SIGKILL:when={k}") == -9
         opened = open_data(case.folder)
         assert opened.database is not None

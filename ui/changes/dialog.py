@@ -3,11 +3,12 @@
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QDialog, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.scroll import FittingScroll
 from ui.widgets.tick import Tick
 from ui.widgets.words import hairline, label
 
@@ -44,12 +45,7 @@ class PutBackDialog(QDialog):
         column.setSpacing(8)
         for file in plan.files:
             column.addWidget(self._file(file))
-        column.addStretch(1)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setWidget(files)
-        files.setAutoFillBackground(False)
+        scroll = FittingScroll(files)
         scroll.setMaximumHeight(look.size(MOST_HEIGHT))
         buttons = QHBoxLayout()
         buttons.addStretch(1)

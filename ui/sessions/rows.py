@@ -172,6 +172,8 @@ def _group(key: str, members: list[SessionRow], opened: Collection[str]) -> list
         TRASH: _tr("Trash"),
     }
     count = len(members) if key in titles and key != PINNED else 0
+    if key == WAITING:
+        count = sum(max(1, row.waiting) for row in members)  # as the status line counts: questions, not sessions
     shown = key not in FOLDABLE or key in opened
     lines = [Line(row) for row in members] if shown else []
     return [Heading(key, titles.get(key, key), count, shown), *lines]

@@ -4,12 +4,13 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QDialog, QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from core.domain.address import is_loopback
 from core.domain.problems import Trouble
 from ui.theme import Look
 from ui.widgets.button import Button
+from ui.widgets.choice import Choice
 from ui.widgets.tick import Tick
 from ui.widgets.words import breakable, label
 
@@ -39,7 +40,7 @@ class AddServer(QDialog):
             self.tr("Variable with its key"),
             self.tr("Optional: WORK_API_KEY. A key can also be given later"),
         )
-        self._wire = QComboBox()
+        self._wire = Choice()
         self._wire.setObjectName("add_server.wire")
         self._wire.setAccessibleName(self.tr("It speaks"))
         self._wire.setFont(look.fonts.text)

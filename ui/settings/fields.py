@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFormLayout,
 from core.domain.tiers import Tiers
 from core.settings.schema import About, Settings
 from ui.theme import Look
+from ui.widgets.choice import Choice
+from ui.widgets.number import NumberField
 from ui.widgets.tick import Tick
 
 Told = Callable[[Any], None]
@@ -53,7 +55,7 @@ def _control(look: Look, kind: Any, about: About, value: Any, told: Told) -> QWi
 
 
 def _choice(options: tuple[str, ...], value: str, told: Told) -> QComboBox:
-    made = QComboBox()
+    made = Choice()
     for option in options:
         made.addItem(_tr(WORDS.get(option, option)), option)
     made.setCurrentIndex(options.index(value) if value in options else 0)
@@ -69,8 +71,7 @@ def _switch(look: Look, value: bool, told: Told) -> QCheckBox:
 
 
 def _number(kind: type, about: About, value: float, told: Told) -> QDoubleSpinBox:
-    made = QDoubleSpinBox()
-    made.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)  # the wheel and the arrow keys do the same
+    made = NumberField()
     made.setDecimals(0 if kind is int else 2)
     made.setRange(0 if about.low is None else about.low, 1e12 if about.high is None else about.high)
     made.setSingleStep(10 if about.unit == "%" else 1)

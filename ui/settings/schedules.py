@@ -11,6 +11,7 @@ from core.domain.steps import line as first_line
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.choice import Choice
 from ui.widgets.words import label, surface
 
 OFTEN: Final = (
@@ -127,7 +128,7 @@ class SchedulesPage(QWidget):
         return made
 
     def _choice(self, name: str, options: Sequence[tuple[str, str]]) -> QComboBox:
-        made = QComboBox()
+        made = Choice()
         made.setObjectName(f"settings.schedules.{name}")
         made.setFont(self._look.fonts.text)
         made.setMinimumHeight(self._look.size(28))

@@ -58,6 +58,11 @@ class Colouring(QObject):
         self._first = beginning(name)
         self._forget()
 
+    def finish(self) -> None:
+        """The rest at once: for measurements."""
+        while not self.done:
+            self._slice()
+
     def restyle(self, look: Look) -> None:
         self._formats = _formats(look)
         self._forget()

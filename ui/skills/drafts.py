@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 
 class SkillDraft(NamedTuple):
-    """A skill as it is being written: its key, the version that it began from, and its texts by path."""
+    """A skill as it is being written: the version it began from, and its texts by path; None is a file taken away."""
 
     key: str
     base: int
-    texts: Mapping[str, str]
+    texts: Mapping[str, str | None]
 
 
 class SkillDrafts:
@@ -55,5 +55,5 @@ def _read(file: Path) -> SkillDraft | None:
         return None
     if not isinstance(held, dict) or not isinstance(held.get("texts"), dict):
         return None
-    texts = {str(path): text for path, text in held["texts"].items() if isinstance(text, str)}
+    texts = {str(path): text for path, text in held["texts"].items() if text is None or isinstance(text, str)}
     return SkillDraft(str(held.get("key", "")), int(held.get("base") or 0), texts)

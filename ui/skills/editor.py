@@ -68,7 +68,7 @@ class SkillEditor(OwnKeys):
         self.source.open(text, name)
         self._opening = False
         self._rest.stop()
-        self.preview.show_text(text, 0)
+        self.preview.begin(text)
         self.foot.show_found((), None)
         self._moved(0)
         self._compare()

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QTimer, QUrl, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
 
 from ui.code_boxes import draw_code_boxes
@@ -59,10 +59,17 @@ class Preview(QTextBrowser):
         if self.isVisible():
             self._soon.start()
 
+    def begin(self, text: str) -> None:
+        """Another text: what was shown before must not stand beside it."""
+        self._text, self._line, self._stale = text, 0, True
+        if self.isVisible():
+            self.render_now()
+        self.verticalScrollBar().setValue(0)
+
     def follow(self, line: int) -> None:
         """The cursor is on another line."""
-        self._line = line
-        if not self.isVisible() or self._stale:
+        same, self._line = line == self._line, line
+        if same or not self.isVisible() or self._stale:
             return
         shown = self._shown
         if shown.cut and not shown.first <= line < shown.first + shown.text.count("\n"):
@@ -133,10 +140,10 @@ class Preview(QTextBrowser):
         if self._stale and self.isVisible():
             self._soon.start()
 
-    def setVisible(self, visible: bool) -> None:
-        super().setVisible(visible)
-        if visible and self._stale:
-            self._soon.start()
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._stale:
+            self.render_now()
 
 
 def around(text: str, line: int) -> Slice:

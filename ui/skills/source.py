@@ -190,7 +190,9 @@ class SourceField(LinesField):
         super().paintEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if self.isReadOnly() or not self._wrote(event):
+        if event.modifiers() == Qt.KeyboardModifier.AltModifier:
+            event.ignore()  # a command of the page, not a sign
+        elif self.isReadOnly() or not self._wrote(event):
             super().keyPressEvent(event)
         else:
             self.ensureCursorVisible()

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QVBoxLayout, 
 from ui.figures import short_folder
 from ui.theme import Look
 from ui.widgets.button import Button
+from ui.widgets.choice import Choice
 from ui.widgets.tick import Tick
 from ui.widgets.words import WordsField, label, surface
 
@@ -47,7 +48,7 @@ class BeginBox(QWidget):
         self._words.setAccessibleName(self.tr("What the agent shall do"))
         self._words.setPlaceholderText(self.tr("Say it as to a person. Enter starts, Shift+Enter adds a line"))
         self._place = Button(look, self.tr("Choose a folder…"), name="start.folder", icon="folder-open")
-        self._models = QComboBox()
+        self._models = Choice()
         self._models.setObjectName("start.model")
         self._models.setAccessibleName(self.tr("Model"))
         self._models.setFont(look.fonts.text)

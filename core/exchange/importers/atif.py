@@ -45,7 +45,9 @@ class Atif:
 def _trajectory(whole: Any, key: str, size: int, parent: str = "") -> Iterator[Record]:
     steps = whole.get("steps") if isinstance(whole, dict) else None
     head = {name: whole[name] for name in ("agent", "notes", "extra", "final_metrics") if whole.get(name)}
-    yield from listed(key, [{**head, "steps_below": len(steps or ()), "parent": parent}], 0)
+    times = (step.get("timestamp") for step in steps or () if isinstance(step, dict))
+    began = next(filter(None, times), None)
+    yield from listed(key, [{**head, "steps_below": len(steps or ()), "parent": parent, "began": began}], 0)
     yield from listed(key, steps if isinstance(steps, list) else [], size)
     for below in whole.get("subagent_trajectories") or ():
         if isinstance(below, dict):
@@ -61,6 +63,7 @@ def _head(said: dict[str, Any], telling: Telling, open: Open) -> None:
         title=str(extra.get("title") or ""),
         model=str(agent.get("model_name") or ""),
     )
+    telling.at = max(telling.at, moment(said.get("began")))
     if parent := said.get("parent"):
         call = open(parent).memory.get("below", {}).get(telling.key, "")
         telling.belongs(parent, call, str(agent.get("name") or "agent"))

@@ -112,6 +112,8 @@ def _output(item: dict[str, Any], at: int, telling: Telling) -> None:
             code = None
     elif found := EXIT.search(text[:500]) or ENDED.search(text[:500]):
         code = int(found.group(1))
+    if text.startswith("Chunk ID:") and "\nOutput:\n" in text[:500]:
+        text = text.partition("\nOutput:\n")[2]
     failed = bool(code) or (isinstance(output, dict) and output.get("success") is False)
     telling.result(
         str(item.get("call_id") or ""), text, at=at, failed=failed, exit_code=code if isinstance(code, int) else None,

@@ -25,10 +25,11 @@ class MiniSweAgent:
         whole = document(path)
         messages = whole.get("messages") if isinstance(whole, dict) else whole
         info = whole.get("info") if isinstance(whole, dict) else None
-        found = messages if isinstance(messages, list) else []
+        found = [said for said in messages if isinstance(said, dict)] if isinstance(messages, list) else []
         key = path.name.removesuffix(".json").removesuffix(".traj")
         if isinstance(whole, dict):
-            yield from listed(key, [{"info": info or {}}], 0)
+            times = (said["extra"].get("timestamp") for said in found if isinstance(said.get("extra"), dict))
+            yield from listed(key, [{"info": info or {}, "at": next(filter(None, times), 0)}], 0)
         yield from listed(key, found, path.stat().st_size)
 
     def tell(self, record: Record, telling: Telling, open: Open) -> bool:
@@ -36,6 +37,7 @@ class MiniSweAgent:
         if not isinstance(said, dict):
             return False
         if "info" in said:
+            telling.at = max(telling.at, moment(said.get("at")))
             _about(said["info"], telling)
             return True
         extra = said.get("extra") if isinstance(said.get("extra"), dict) else {}

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from core.domain.events import Usage
 from core.exchange.importers.blocks import as_json
-from core.exchange.importers.record import Open, Record, document, listed, moment, number
+from core.exchange.importers.record import Open, Record, document, moment, number
 from core.exchange.importers.telling import Asked, Telling
 from core.store.others import MAGIC, is_opencode, opencode
 
@@ -30,16 +31,20 @@ class OpenCode:
             whole = document(path)
             key = str(whole["info"].get("id") or path.stem)
             messages = whole.get("messages")
-            yield from listed(key, [{"info": whole["info"], "session": key}], 0)
-            yield from listed(key, messages if isinstance(messages, list) else [], path.stat().st_size)
-            return
+            rows: Iterator[dict[str, Any]] = iter([{"info": whole["info"], "session": key}])
+            found = messages if isinstance(messages, list) else []
+            rows = chain(rows, ({"message": message, "session": key} for message in found))
+        else:
+            rows = opencode(path)
         waits: set[str] = set()
-        for row in opencode(path):
+        for row in rows:
             value = row.get("message") or row
             if _unfinished(value):
                 waits.add(row["session"])
             if row["session"] not in waits:
-                yield Record(row["session"], json.dumps(value, ensure_ascii=False), value)
+                # What it says of a message it changes later on; that there was one stays.
+                mark = str((value.get("info") or {}).get("id"))
+                yield Record(row["session"], json.dumps(value, ensure_ascii=False), value, 0, mark)
 
     def tell(self, record: Record, telling: Telling, open: Open) -> bool:
         said = record.value

@@ -15,12 +15,16 @@ LARGEST = 1 << 28  # bytes of a file that can only be read as a whole
 
 
 class Record(NamedTuple):
-    """`key` is the session it belongs to, `value` what its JSON says (None where it is none), `bytes` how far it is."""
+    """`key` is the session it belongs to, `value` what its JSON says (None where it is none), `bytes` how far it is.
+
+    `mark` is what a record that was changed is told by, where that is not all of it.
+    """
 
     key: str
     raw: str
     value: Any
     bytes: int = 0
+    mark: str = ""
 
 
 Open = Callable[[str], Telling]
@@ -40,14 +44,18 @@ class Importer(Protocol):
 
 
 def lines(path: Path, key: str, before: int = 0) -> Iterator[Record]:
-    """The lines of a file, each as a record; blank ones are none."""
+    """The lines of a file, each as a record; blank ones are none, and one that is half written waits."""
     with path.open("rb") as file:
         at = before
         for line in iter(lambda: file.readline(LONGEST), b""):
             at += len(line)
-            if line.strip():
-                raw = line.decode("utf-8", "replace").rstrip("\r\n")
-                yield Record(key, raw, parsed(raw), at)
+            if not line.strip():
+                continue
+            raw = line.decode("utf-8", "replace").rstrip("\r\n")
+            value = parsed(raw)
+            if value is None and not line.endswith(b"\n") and len(line) < LONGEST:
+                return  # its program is still writing it: the next reading finds it whole
+            yield Record(key, raw, value, at)
 
 
 def document(path: Path) -> Any:

@@ -94,7 +94,7 @@ class Telling:
 
     Attributes:
         records: how many records were told to it; `kept` counts those that it does not understand.
-        at: the latest time there was; a record without one happened then.
+        at: the latest time there was; a record without one happened then, the first of them at `usual`.
         memory: what the reader of the format wants to remember between two records.
     """
 
@@ -104,10 +104,12 @@ class Telling:
         self.records = 0
         self.kept: dict[str, int] = {}
         self.at = 0
+        self.usual = 0
         self.memory: dict[str, Any] = {}
         self._tell = tell
         self._name = name
         self._opening: SessionOpened | None = SessionOpened(name(key), "", "", source=f"{agent}:{key}")
+        self._early: list[RecordKept] = []
         self._going = False
         self._model = ""
         self._held: _Held | None = None
@@ -244,14 +246,20 @@ class Telling:
 
     def keep(self, form: str, raw: str, at: int = 0) -> None:
         """A record that has no fact of ours, as it is."""
-        self._at(at)
         self.kept[form] = self.kept.get(form, 0) + 1
-        self._begin("")
-        self._say(RecordKept(form, Text(raw[:RAW])))
+        kept = RecordKept(form, Text(raw[:RAW]))
+        if self._opening:
+            self._early.append(kept)  # what a session is called is said by its first words
+            return
+        self._at(at)
+        self._say(kept)
 
     def close(self) -> None:
         """Nothing more is there by now."""
         self._flush()
+        if self._owed != Usage():  # of a reply that an earlier reading told
+            owed, self._owed = self._owed, Usage()
+            self._say(Replied(usage=owed))
         if self._going:
             ended = self._answered and not self._open
             self._end("completed" if ended else "stopped", "" if ended else "the transcript ends here")
@@ -268,7 +276,11 @@ class Telling:
         """The session is opened by the first thing that happens in it."""
         if opening := self._opening:
             self._opening = None
+            self.at = self.at or self.usual
             self._say(replace(opening, title=opening.title or title_of(words) or NO_TITLE))
+            for kept in self._early:
+                self._say(kept)
+            self._early.clear()
 
     def _start(self) -> None:
         self._begin("")

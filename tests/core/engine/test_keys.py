@@ -11,7 +11,7 @@ from app.crash import Crash, CrashDoor
 from core.domain.events import Replied, RunStarted, ToolReturned
 from core.settings.schema import Provider
 from tests.core.engine.scenes import Scene, bounded, opened
-from tests.servers.scripted import Act, Scripted, answer, chunk, scripted, stream
+from tests.servers.scripted import Act, Scripted, answer, chunk, failure, scripted, stream
 
 KEY = "sk-canary-0123456789abcdef0123456789"
 THEIRS = "sk-ant-api03-" + "aB3_" * 10
@@ -139,3 +139,22 @@ def closed_to_others(home: Path) -> None:
         f"{path.name} {path.stat().st_mode:o}" for path in [home, *home.rglob("*")] if path.lstat().st_mode & 0o077
     ]
     assert open_to == []
+
+
+def test_s3_a_key_that_a_server_repeats_in_its_error_is_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither in what is told nor in any file."""
+    monkeypatch.setenv("BOX_KEY", KEY)
+
+    async def test() -> None:
+        refusal = failure("401 No", {"error": {"message": f"Incorrect API key provided: {KEY}"}})
+        async with scripted(LIST, refusal) as server, opened(tmp_path) as scene:
+            scene.engine.settings.change(providers=(Provider(name="box", url=server.url, variable="BOX_KEY"),))
+            session = await scene.engine.start("Go.", scene.folder, RunStarted("box/m", 9, mode="trust"))
+            await scene.engine.wait(session)
+            assert scene.status(session) == "failed" and KEY in server.requests[-1].headers["authorization"]
+            assert KEY not in str(await scene.events(session))
+        nowhere(tmp_path)
+
+    bounded(test())

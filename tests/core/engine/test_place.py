@@ -53,7 +53,7 @@ def proof_known(place: Place) -> tuple[str, ...]:
     return place.sandbox.proof.known if place.sandbox.proof else ()
 
 
-def test_walls_that_fail_their_test_switch_commands_off(tmp_path: Path) -> None:
+def test_t21_walls_that_fail_their_test_switch_commands_off(tmp_path: Path) -> None:
     """T21: the run says so, the row says so, and the model reads why."""
 
     def weak(words: list[str]) -> list[str]:

@@ -194,14 +194,14 @@ def test_the_watch_hears_of_a_new_one_at_once(tmp_path: Path) -> None:
             clock, told = Turned(), asyncio.Queue[Met]()
             schedules = watch_of(scene, clock)
             async with asyncio.TaskGroup() as tasks:
-                watch = tasks.create_task(schedules.watch(told.put_nowait, scene.bugs.append))
+                tasks.create_task(schedules.watch(told.put_nowait, scene.bugs.append))
                 made = await add(schedules, scene)
                 clock.at = made.due
                 await add(schedules, scene, task="Another.")
                 found = await told.get()
                 assert found.session and found.schedule.id == made.id and schedules.watched
                 await scene.engine.wait(found.session)
-                watch.cancel()
+                schedules.leave()
             assert found.schedule in schedules.all() and scene.bugs == []
 
     bounded(main())

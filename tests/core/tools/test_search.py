@@ -17,6 +17,7 @@ from core.tools.search import Search, search
 from core.tools.tool import Result
 from tests.core.tools.calls import call, placed, put
 
+RACE_S = float(os.environ.get("JOURNEYMAN_RACE_S", "2"))  # read early: tests run without such words
 RIPGREP = shutil.which("rg")
 needs_ripgrep = pytest.mark.skipif(RIPGREP is None, reason="ripgrep is not installed here")
 ENGINES = [pytest.param(None, id="ours"), pytest.param(RIPGREP, id="ripgrep", marks=needs_ripgrep)]
@@ -125,7 +126,7 @@ def test_a_swap_race_shows_nothing_from_outside(tmp_path: Path, engine: str | No
     told = ""
     with subprocess.Popen([sys.executable, "-IS", "-c", SWAP, *paths], stdout=subprocess.PIPE) as other:
         assert other.stdout and other.stdout.readline() == b"0\n"
-        until = time.monotonic() + float(os.environ.get("JOURNEYMAN_RACE_S", "2")) / 2
+        until = time.monotonic() + RACE_S / 2
         while time.monotonic() < until:
             told += "\n".join(look(folder, "inside|canary", engine)) + call(folder, "find", pattern="*").output
         other.kill()

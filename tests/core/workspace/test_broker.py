@@ -78,7 +78,7 @@ def test_odd_spellings_are_only_names(broker: Broker, ground: Ground) -> None:
     assert ground.intact()
 
 
-def test_two_thousand_traversals(broker: Broker, ground: Ground) -> None:
+def test_p17_two_thousand_traversals(broker: Broker, ground: Ground) -> None:
     """P17: none reads the canary, none writes outside."""
     tried = traversals(ground)
     assert len(tried) > 2000
@@ -239,7 +239,7 @@ while swap() == 0: pass
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="renameat2 by its number")
-def test_a_swap_race_leaks_nothing(broker: Broker, ground: Ground) -> None:
+def test_p8_a_swap_race_leaks_nothing(broker: Broker, ground: Ground) -> None:
     """P8: a folder on the way becomes a link and back again; JOURNEYMAN_RACE_S makes it longer."""
     (ground.outside / "inner" / "file").write_bytes(CANARY)
     (ground.folder / "swapped").symlink_to(ground.outside / "inner")
@@ -282,7 +282,7 @@ with Broker(Path(sys.argv[1])) as broker:
 """
 
 
-def test_a_mount_inside_the_folder(ground: Ground) -> None:
+def test_p15_a_mount_inside_the_folder(ground: Ground) -> None:
     """P15: what a person mounted there is a part of the folder; nothing leads from it to anywhere else."""
     other = ground.folder.with_name("other")
     other.mkdir()

@@ -66,7 +66,7 @@ def test_the_rungs_prove_themselves() -> None:
     ],
     ids=["network", "processes", "files"],
 )
-def test_a_weak_profile_switches_commands_off(
+def test_t21_a_weak_profile_switches_commands_off(
     weaken: Callable[[list[str]], list[str]], said: set[str], ground: Ground
 ) -> None:
     """T21: with words that name what it let through."""
@@ -84,7 +84,7 @@ def test_a_weak_second_rung_is_noticed_too() -> None:
         assert made.proof and "read_outside" in made.proof.open and made.off(Permit())
 
 
-def test_a_broken_rung_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ground: Ground) -> None:
+def test_t20_a_broken_rung_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ground: Ground) -> None:
     """T20: a bubblewrap that fails, then none at all; the level says so, and without walls nothing runs unasked."""
     stub = tmp_path / "bwrap"
     stub.write_text("#!/bin/sh\necho 'no permission' >&2\nexit 1\n")
@@ -277,7 +277,7 @@ def test_too_many_processes(sandbox: Sandbox, ground: Ground) -> None:
     assert_nobody(LEFT[1])
 
 
-def test_too_much_memory(sandbox: Sandbox, ground: Ground) -> None:
+def test_t8_too_much_memory(sandbox: Sandbox, ground: Ground) -> None:
     """T8: what is used counts, what is only reserved does not."""
     python = "/usr/bin/python3"
     if not Path(python).exists():

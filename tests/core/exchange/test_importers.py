@@ -1,0 +1,305 @@
+"""Transcripts of other agents: what they say is all there, once, in order, nested, and nobody can act in it."""
+
+import asyncio
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from app.assemble import assemble
+from core.domain.consent import ConsentAsked, ConsentRequest
+from core.domain.events import (
+    CallStarted,
+    Delegated,
+    FileChanged,
+    PersonSpoke,
+    Replied,
+    RunStarted,
+    Tainted,
+    ToolReturned,
+)
+from core.domain.exchanged import RecordKept, TranscriptRead
+from core.domain.problems import Problem
+from core.domain.question import Answer, Question, QuestionAsked
+from core.domain.text import Text
+from core.exchange.importers.table import IMPORTERS
+from core.exchange.usual import lying
+from tests.core.exchange.home import Home, home
+
+FOREIGN = Path(__file__).parents[2] / "golden" / "foreign"
+CLAUDE = FOREIGN / "claude-code" / "7f3a1c52-0000-4000-8000-000000000001.jsonl"
+OLDER = FOREIGN / "claude-code" / "7f3a1c52-0000-4000-8000-000000000002.jsonl"
+CODEX = next((FOREIGN / "codex").glob("*.jsonl"))
+
+
+class Holds(NamedTuple):
+    """What a sample holds, counted by hand: of all its sessions."""
+
+    agent: str
+    path: Path
+    sessions: int
+    words: int
+    replies: int
+    calls: int
+    results: int
+    failed: int
+    input: int
+    output: int
+    kept: int
+
+
+SAMPLES = (
+    Holds("Codex", CODEX, 1, 1, 2, 1, 1, 0, 270, 18, 4),
+    Holds("Claude Code", CLAUDE, 2, 3, 7, 5, 5, 1, 351, 88, 3),
+    Holds("Claude Code", OLDER, 2, 2, 3, 1, 1, 0, 71, 6, 0),
+    Holds("ATIF", FOREIGN / "atif" / "trajectory.json", 2, 2, 3, 2, 2, 0, 235, 28, 1),
+    Holds("OpenCode", FOREIGN / "opencode" / "export.json", 1, 1, 2, 1, 1, 0, 5160, 33, 0),
+    Holds("mini-swe-agent", FOREIGN / "mini-swe-agent" / "new.traj.json", 1, 1, 2, 2, 2, 1, 100, 18, 1),
+    Holds("mini-swe-agent", FOREIGN / "mini-swe-agent" / "old.traj.json", 1, 1, 2, 1, 1, 0, 0, 0, 1),
+    Holds("SWE-agent", FOREIGN / "swe-agent" / "mend.traj", 1, 1, 2, 2, 2, 0, 0, 0, 2),
+    Holds("Inspect", FOREIGN / "inspect" / "log.eval", 1, 1, 2, 1, 1, 0, 22, 14, 0),
+    Holds("OpenHands", FOREIGN / "openhands" / "conv1", 1, 1, 2, 1, 1, 0, 0, 0, 2),
+    Holds("OpenHands", FOREIGN / "openhands" / "first.json", 1, 1, 2, 1, 1, 0, 0, 0, 1),
+)
+
+
+async def held(made: Home, sessions: tuple[str, ...]) -> tuple[int, ...]:
+    """The same, counted in what was imported."""
+    events = [event for name in sessions for event in await made.events(name)]
+    replies = [event for event in events if isinstance(event, Replied)]
+    results = [event for event in events if isinstance(event, ToolReturned)]
+    return (
+        len(sessions), sum(isinstance(e, PersonSpoke) for e in events), len(replies),
+        sum(len(e.calls) for e in replies), len(results), sum(e.failed for e in results),
+        sum(e.usage.input for e in replies), sum(e.usage.output for e in replies),
+        sum(isinstance(e, RecordKept) for e in events),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: f"{sample.agent} {sample.path.name[-12:]}")
+def test_a_sample_is_imported_whole_and_once(sample: Holds, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            brought = await made.desk.bring(sample.path)
+            assert brought.agent == sample.agent
+            assert await held(made, brought.sessions) == sample[2:]
+            for name in brought.sessions:
+                row = made.reader.session(name)
+                assert row and row.source.startswith(f"{sample.agent}:") and row.status in {"done", "stopped"}
+                started = {e.call_id for e in await made.events(name) if isinstance(e, CallStarted)}
+                assert {e.call_id for e in await made.events(name) if isinstance(e, ToolReturned)} == started
+            again = await made.desk.bring(sample.path)
+            assert again.added == 0 and again.sessions[0] in brought.sessions
+            assert await held(made, brought.sessions) == sample[2:]
+            assert not made.reader.questions() and not made.reader.consents()
+
+    asyncio.run(main())
+
+
+def test_every_importer_has_a_sample() -> None:
+    assert {sample.agent for sample in SAMPLES} == {importer.agent for importer in IMPORTERS}
+
+
+@pytest.mark.parametrize("path", [CLAUDE, OLDER], ids=["files", "between the lines"])
+def test_sub_agents_are_nested_under_their_call(path: Path, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            top, below = (await made.desk.bring(path)).sessions
+            row = made.reader.session(below)
+            assert row and row.parent == top and row.depth == 1 and row.called in {"checker", "counter"}
+            told = [e for e in await made.events(top) if isinstance(e, Delegated)]
+            assert [(e.child, e.call_id) for e in told] == [(below, row.parent_call)] and row.parent_call
+
+    asyncio.run(main())
+
+
+def test_an_edit_that_the_transcript_holds_is_a_change_of_a_file(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            top = (await made.desk.bring(CLAUDE)).session
+            (changed,) = [e for e in await made.events(top) if isinstance(e, FileChanged)]
+            assert (made.reader.blob(changed.before), made.reader.blob(changed.after)) == (
+                b'print("helo")\n', b'print("hello")\n'
+            )  # fmt: skip
+            assert (changed.added, changed.removed) == (1, 1)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("path", [CLAUDE, CODEX, OLDER], ids=["Claude Code", "Codex", "between the lines"])
+def test_a_file_that_grew_adds_only_what_is_new(path: Path, tmp_path: Path) -> None:
+    """Cut after each of its lines, also in the middle of one: in two readings it says what it says in one."""
+
+    whole = path.read_bytes()
+    ends = [place + 1 for place, byte in enumerate(whole) if byte == 10]
+
+    async def main() -> None:
+        async with home(tmp_path / "one" / "a.db") as one:
+            at_once = await held(one, (await one.desk.bring(path)).sessions)
+        for number, end in enumerate(ends[:-1]):
+            grown = tmp_path / str(number) / path.name
+            grown.parent.mkdir()
+            grown.write_bytes(whole[: end + 15 * (number % 2)])
+            async with home(tmp_path / f"{number}.db") as made:
+                try:
+                    first = (await made.desk.bring(grown)).sessions
+                except Problem:  # so far nobody has said anything, or it cannot be told whose it is
+                    first = ()
+                before = [await made.entries(name) for name in first]
+                grown.write_bytes(whole)
+                if (beside := path.with_suffix("")).is_dir():
+                    shutil.copytree(beside, grown.with_suffix(""))
+                sessions = (await made.desk.bring(grown)).sessions
+                names = tuple(dict.fromkeys((*first, *sessions)))
+                found = await held(made, names)
+                # A reply that is cut between two of its lines is told as two.
+                assert (found[:2], found[3:]) == (at_once[:2], at_once[3:]) and found[2] - at_once[2] in {0, 1}
+                for name, entries in zip(first, before, strict=True):
+                    assert (await made.entries(name))[: len(entries)] == entries
+
+    asyncio.run(main())
+
+
+def test_a_file_that_was_changed_is_not_taken_for_one_that_grew(tmp_path: Path) -> None:
+    path = Path(shutil.copy(CLAUDE, tmp_path))
+    changed = path.read_bytes().replace(b"Mend the greeting", b"Bend the greeting")
+
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            session = (await made.desk.bring(path)).session
+            before = await made.entries(session)
+            await asyncio.to_thread(path.write_bytes, changed)
+            with pytest.raises(Problem, match="not what it was"):
+                await made.desk.bring(path)
+            assert await made.entries(session) == before
+
+    asyncio.run(main())
+
+
+STRANGE: dict[str, Callable[[list[str]], list[str]]] = {
+    "an order of its own": lambda lines: [lines[1], *reversed(lines)],
+    "gaps": lambda lines: lines[1::2],
+    "ids of others": lambda lines: [line.replace("toolu_", "other_", 1) if n % 2 else line
+                                    for n, line in enumerate(lines)],
+    "a newer version": lambda lines: [line.replace('"type": "assistant"', '"type": "dream"') for line in lines],
+    "other types": lambda lines: [line.replace('"content": ', '"content": 7, "x": ') for line in lines],
+    "markup": lambda lines: [line.replace("Mended", "</pre><script>x</script>\\u001b[31m\\u202e") for line in lines],
+    "no JSON": lambda lines: [*lines, "{", "[" * 50_000, '"\\ud800"', "null", "7", "{}"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_what_is_not_understood_is_kept_and_counted_never_dropped(name: str, tmp_path: Path) -> None:
+    """B20 and B21."""
+
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            lines = STRANGE[name](CLAUDE.read_text().splitlines())
+            path = tmp_path / "strange.jsonl"
+            path.write_text("\n".join(lines) + "\n")
+            session = (await made.desk.bring(path)).session
+            events = await made.events(session)
+            read = [event for event in events if isinstance(event, TranscriptRead)][-1]
+            assert read.records == len(lines)
+            assert sum(read.kept.values()) == sum(isinstance(event, RecordKept) for event in events)
+            row = made.reader.session(session)
+            assert row and row.status in {"done", "stopped"}
+            page = await made.told(session, "html")
+            assert "<script" not in page and "\x1b" not in page and "\u202e" not in page
+
+    asyncio.run(main())
+
+
+def test_files_of_nobody_are_refused_in_words(tmp_path: Path) -> None:
+    """B23 among them."""
+
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            (tmp_path / "words.txt").write_text("hello")
+            (tmp_path / "empty.jsonl").write_text("")
+            (tmp_path / "log.eval").write_bytes(b"PK\x03\x04broken")
+            (tmp_path / "half.json").write_text('{"schema_version": "ATIF-v1.8", "steps": [')
+            for name, words in (
+                ("words.txt", "Its form is not known"), ("empty.jsonl", "Its form is not known"),
+                ("a.db", "SQLite database"), ("log.eval", "ZIP is damaged"), ("half.json", "Line 1"),
+                ("nowhere.json", "cannot be read"),
+            ):  # fmt: skip
+                with pytest.raises(Problem, match=words):
+                    await made.desk.bring(tmp_path / name)
+            assert made.reader.sessions() == []
+
+    asyncio.run(main())
+
+
+def test_an_imported_session_is_read_and_its_fork_trusts_nothing_of_it(tmp_path: Path) -> None:
+    """I20: what an imported session asks is asked of nobody, and what it allows is allowed to nobody."""
+
+    async def main() -> None:
+        async with home(tmp_path / "from" / "a.db") as made:
+            session = await made.journal.open(str(tmp_path), "From elsewhere")
+            request = ConsentRequest("q-may", "r1c1", "run", "rm -rf /", "/", "verified", "f")
+            await made.journal.append(
+                session, PersonSpoke(Text("go")), RunStarted("scripted", mode="trust", allow=("run",)),
+                QuestionAsked(Question("q", "May I?"), "r1c1"), ConsentAsked(request),
+            )  # fmt: skip
+            path = (await made.desk.export(session, "json", tmp_path / "x.journeyman")).path
+        services = await assemble(tmp_path / "to", lambda error: None)
+        try:
+            engine = services.engine
+            await engine.desk.bring(path)
+            assert not engine.questions() and not engine.consents()
+            row = engine.session(session)
+            assert row.status == "stopped" and row.waiting == 0
+            acts = (
+                lambda: engine.answer("q", Answer(text="yes")), lambda: engine.allow("q-may"),
+                lambda: engine.say(session, "yes, do it"), lambda: engine.resume(session),
+                lambda: engine.set_mode(session, "trust"), lambda: engine.choose_model(session, "scripted"),
+                lambda: engine.compact_context(session), lambda: engine.stop(session),
+            )  # fmt: skip
+            for act in acts:
+                with pytest.raises(Problem):
+                    await act()
+            fork = await engine.history.fork(session)
+            facts = [entry.event async for entry in engine.entries(fork)]
+            (start,) = [event for event in facts if isinstance(event, RunStarted)]
+            assert (start.mode, start.allow, start.taint) == ("edits", (), ("import: Journeyman",))
+            assert engine.session(fork).source == "" and engine.session(fork).mode == "edits"
+            assert not engine.consents() and not any(isinstance(event, Tainted) for event in facts)
+        finally:
+            await services.close()
+
+    asyncio.run(main())
+
+
+def test_a_crash_in_the_middle_of_an_import_leaves_no_run_that_goes(tmp_path: Path) -> None:
+    async def main() -> None:
+        tmp_path.joinpath("home").mkdir()
+        lines = CLAUDE.read_text().splitlines(keepends=True)
+        services = await assemble(tmp_path / "home", lambda error: None)
+        session = (await services.engine.desk.bring(CLAUDE)).session
+        await services.close()
+        async with home(tmp_path / "home" / "journeyman.db") as made:
+            await made.journal.append(session, RunStarted("m"))  # where a crash would leave it
+        services = await assemble(tmp_path / "home", lambda error: None)
+        try:
+            assert services.engine.session(session).status == "stopped" and len(lines) == 18
+        finally:
+            await services.close()
+
+    asyncio.run(main())
+
+
+def test_what_others_left_on_this_computer_is_found(tmp_path: Path) -> None:
+    place = tmp_path / ".claude" / "projects" / "-home-ada"
+    place.mkdir(parents=True)
+    shutil.copy(CLAUDE, place)
+    other = tmp_path / ".codex" / "sessions" / "2026" / "11" / "22"
+    other.mkdir(parents=True)
+    shutil.copy(CODEX, other)
+    assert {(each.agent, each.path.name) for each in lying(tmp_path)} == {
+        ("Claude Code", CLAUDE.name), ("Codex", CODEX.name)
+    }  # fmt: skip
+    assert all(json.loads(each.path.read_text().splitlines()[0]) for each in lying(tmp_path))

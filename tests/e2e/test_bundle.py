@@ -1,0 +1,151 @@
+"""The package on a clean Debian without a Python: installed, used with the mouse, removed; the data stays.
+
+Needs root, the network and what `packaging/dev.py bundle` made, in the folder that JOURNEYMAN_BUNDLE names.
+"""
+
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.screen import ROOT, Program, Screen, screen, until
+
+MADE = Path(os.environ.get("JOURNEYMAN_BUNDLE") or "nowhere")
+ENTER = str(ROOT / "packaging" / "clean_root.sh")
+TIMES = 5
+
+pytestmark = pytest.mark.skipif(not MADE.is_dir(), reason="of what `dev.py bundle` made: JOURNEYMAN_BUNDLE names it")
+
+
+class Debian:
+    """A system of its own in a folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def do(self, *words: str, user: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.words(*words, user=user), env=BARE, capture_output=True, text=True, timeout=900, check=False
+        )
+
+    def words(self, *words: str, user: str = "") -> list[str]:
+        """As root, or as somebody who lives there."""
+        as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "env", f"HOME=/home/{user}"]
+        return [ENTER, str(self.root), *(as_user if user else ()), *words]
+
+
+BARE = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
+
+
+class Installed(Program):
+    """The program of the package, as ada starts it."""
+
+    def __init__(self, on: Screen, debian: Debian, home: Path) -> None:
+        self.debian = debian
+        super().__init__(on, home)
+
+    def _words(self, *words: str) -> list[str]:
+        inside = "/" + str(self.home.relative_to(self.debian.root))
+        display = ("env", f"DISPLAY={self.screen.display}", "QT_QPA_PLATFORM=xcb")
+        return self.debian.words(*display, "journeyman", "--home", inside, *words, user="ada")
+
+
+@pytest.fixture(scope="module")
+def debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Debian]:
+    """Fresh, with one person in it; the smallest there is."""
+    base = MADE / "debian"
+    if not (base / "etc" / "debian_version").exists():
+        subprocess.run(["debootstrap", "--variant=minbase", "bookworm", str(base)], check=True, stdout=sys.stderr)
+    root = tmp_path_factory.mktemp("clean") / "root"
+    subprocess.run(["cp", "-a", str(base), str(root)], check=True)
+    made = Debian(root)
+    assert made.do("useradd", "--create-home", "ada").returncode == 0
+    assert made.do("sh", "-c", "ls /usr/bin | grep -q ^python").returncode == 1
+    yield made
+    shutil.rmtree(root)
+
+
+def test_it_is_installed_used_and_removed_and_the_data_stays(debian: Debian, tmp_path: Path) -> None:
+    (package,) = MADE.glob("*.deb")
+    shutil.copy(package, debian.root / "root" / package.name)
+    assert debian.do("apt-get", "-qq", "update").returncode == 0
+    install = ["apt-get", "-qq", "install", "-y", "--no-install-recommends", f"/root/{package.name}", "bubblewrap"]
+    done = debian.do(*install)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert debian.do("sh", "-c", "ls /usr/bin | grep -q ^python").returncode == 1
+    doctor = debian.do("journeyman", "doctor", user="ada")
+    assert "Proven here: bubblewrap, verified" in doctor.stdout or "bubblewrap" in doctor.stdout, doctor
+    sys.stdout.write(doctor.stdout + doctor.stderr)
+    folder = tmp_path / "screen"
+    folder.mkdir()
+    home = debian.root / "home" / "ada" / "data"
+    with screen(folder) as display:
+        demo(display, debian, home)
+        bundle = statistics.median(shown(Installed(display, debian, home)) for _ in range(TIMES))
+        source = statistics.median(shown(Program(display, tmp_path / "home")) for _ in range(TIMES))
+        entered = statistics.median(took(debian.words("true", user="ada")) for _ in range(TIMES))
+        words = f"a window: bundle {(bundle - entered) * 1000:.0f} ms, source {source * 1000:.0f} ms\n"
+        sys.stdout.write(words)
+    figures(debian, package)
+    assert debian.do("apt-get", "-qq", "purge", "-y", "journeyman").returncode == 0
+    left = debian.do("sh", "-c", "find / -xdev -name '*journeyman*' -not -path '/proc/*' -not -path '/root/*'")
+    assert all(line.startswith(("/home/", "/var/")) for line in left.stdout.splitlines()), left.stdout
+    assert (home / "journeyman.db").stat().st_size > 50_000
+
+
+def demo(display: Screen, debian: Debian, home: Path) -> None:
+    """By mouse, from the first screen to the last step: the button, an option of the question, its answer."""
+    program = Installed(display, debian, home)
+    try:
+        display.click(*program.resting_button(after=program.button().right).middle)
+        program.card()
+        program.comes_to("waiting")
+        display.click(*program.option(2))
+        card = program.card()
+        display.click(*program.button(after=card.left, above=card.top).middle)
+        program.comes_to("done")
+        until(lambda: display.titles() == ["Journeyman"], "nothing waits any more")
+        display.keys("alt+F4")
+        assert program.process.wait(20) == 0
+        assert (home / "crash.log").read_text() == ""
+        sys.stdout.write(f"stalls over 100 ms: {program.stalls()} ms\n")
+    finally:
+        if program.process.poll() is None:
+            program.kill()
+
+
+def shown(program: Program) -> float:
+    """From the start of the process to a window on the screen."""
+    begun = time.perf_counter()
+    try:
+        until(lambda: program.screen.titles(), "a window")
+        return time.perf_counter() - begun
+    finally:
+        program.button()
+        program.screen.keys("alt+F4")
+        program.process.wait(20)
+
+
+def figures(debian: Debian, package: Path) -> None:
+    """Sizes, and how long a start takes beside that of the source."""
+    size = debian.do("du", "-sm", "/usr/lib/journeyman").stdout.split()[0]
+    sys.stdout.write(f"package {package.stat().st_size / 1e6:.1f} MB, installed {size} MB\n")
+    nothing = statistics.median(took(debian.words("true", user="ada")) for _ in range(TIMES))
+    bundle = statistics.median(took(debian.words("journeyman", "sessions", user="ada")) for _ in range(TIMES))
+    source = [sys.executable, "-m", "app", "--home", str(debian.root / "home" / "source"), "sessions"]
+    ours = statistics.median(took(source) for _ in range(TIMES))
+    sys.stdout.write(f"`sessions`: bundle {(bundle - nothing) * 1000:.0f} ms, source {ours * 1000:.0f} ms\n")
+
+
+def took(words: list[str]) -> float:
+    begun = time.perf_counter()
+    done = subprocess.run(words, cwd=ROOT, env={**os.environ, **BARE}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and not re.search("Traceback", done.stderr), done
+    return time.perf_counter() - begun

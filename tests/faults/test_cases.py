@@ -1,0 +1,21 @@
+"""Every case of the suite has tests that exist, or says why it has none."""
+
+import re
+from pathlib import Path
+
+from tests.faults.cases import CASES, LEFT_OUT
+
+ROOT = Path(__file__).parents[2]
+ALL = {f"C{n}" for n in range(1, 22)} | {f"F{n}" for n in range(1, 21)} | {f"K{n}" for n in range(1, 12)}
+
+
+def test_every_case_is_shown_or_left_out_with_a_reason() -> None:
+    assert set(CASES) | set(LEFT_OUT) == ALL | {"M1-M28", "S7"}
+    assert not set(CASES) & set(LEFT_OUT)
+
+
+def test_every_test_of_a_case_exists() -> None:
+    for places in CASES.values():
+        for place in places:
+            path, _, name = place.partition("::")
+            assert not name or re.search(rf"^(?:async )?def {name}\(", (ROOT / path).read_text("utf-8"), re.M), place

@@ -1,0 +1,189 @@
+"""One data folder over many programs that are killed, ended, stopped and taken up again; and what must always hold."""
+
+import asyncio
+import json
+import os
+import random
+import re
+import signal
+import sqlite3
+import subprocess
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from app import places
+from app.assemble import assemble
+from app.output import plain_entry
+from core.store.rebuild import rebuild
+from tests.core.store.made import dump
+from tests.e2e.killing import program
+from tests.e2e.screen import left_of, until
+from tests.soak.scripts import CANARY, Scripts
+
+BOUND_S = 120
+MARK = re.compile(r"mark-\d+")
+OPEN = {"interrupted", "paused", "waiting"}
+FATES = ("end", "kill", "kill", "kill", "term", "int", "stop")
+
+
+class Broken(Exception):
+    """An oracle spoke: its name, and what it saw."""
+
+
+class Place:
+    """A home and a work folder; every line that was printed is remembered as promised."""
+
+    def __init__(self, folder: Path, chance: random.Random, scripts: Scripts) -> None:
+        self.home, self.folder = folder / "home", folder / "work"
+        self.folder.mkdir(parents=True)
+        self._script = folder / "script.json"
+        self._chance, self._scripts = chance, scripts
+        self._told: dict[tuple[str, int], str] = {}
+        self._again: Counter[str] = Counter()  # marks that a person let be made once more
+        self.counts: Counter[str] = Counter()
+
+    def go(self) -> None:
+        """A run is begun, or an old one taken up; it meets its fate; everything is looked at."""
+        waiting = [row for row, _ in asyncio.run(self._look()) if row["status"] in OPEN]
+        if waiting and self._chance.random() < 0.5:
+            self._take_up(self._chance.choice(waiting))
+        else:
+            self._script.write_text(self._scripts.make())
+            words = ["run", "Go on.", "-C", str(self.folder), "--script", str(self._script), "--mode", "trust"]
+            self._meet(words)
+        self.check()
+
+    def _take_up(self, row: dict[str, Any]) -> None:
+        session = row["id"]
+        for question in self._lines("questions"):
+            if question["session"] == session:
+                answer = ["--option", "1"] if question["kind"] == "consent" else ["A"]
+                self._ask("answer", question["id"], *answer)
+        settle = self._chance.choice(("--again", "--skip", "--end", ""))
+        if settle == "--again":
+            self._again.update(self._open_marks(session))
+        self._meet(["resume", session, *([settle] if settle else [])])
+
+    def _open_marks(self, session: str) -> list[str]:
+        """Of calls that may have run."""
+        entries = next(entries for row, entries in asyncio.run(self._look()) if row["id"] == session)
+        back = {entry.get("call_id") for entry in entries if entry["kind"] in {"tool_returned", "call_refused"}}
+        open_ = [e for e in entries if e["kind"] == "call_started" and e["call_id"] not in back]
+        return [mark for entry in open_ for mark in MARK.findall(entry.get("object", ""))]
+
+    def _meet(self, words: list[str]) -> None:
+        fate = self._chance.choice(FATES)
+        self.counts[fate] += 1
+        process = subprocess.Popen(
+            program(*words, "--json"), env=self._environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True,
+        )  # fmt: skip
+        assert process.stdout is not None
+        if fate != "end":
+            read = [process.stdout.readline() for _ in range(self._chance.randint(1, 40))]
+            if fate == "stop" and (line := next((each for each in read if each), b"")):
+                self._ask("stop", json.loads(line)["session"])
+            else:
+                process.send_signal({"kill": signal.SIGKILL, "int": signal.SIGINT}.get(fate, signal.SIGTERM))
+            self._hear(b"".join(read))
+        with process.stdout:
+            self._hear(process.stdout.read())
+        assert process.stderr is not None
+        with process.stderr:
+            said = process.stderr.read().decode()
+        code = process.wait(BOUND_S)
+        _hold("O11", "Traceback" not in said and (code != 1 or "what:" in said or fate != "end" or said == ""), said)
+
+    def _left(self) -> list[str]:
+        return [words for words in left_of(self.folder) if "tests.soak" not in words]
+
+    def _hear(self, out: bytes) -> None:
+        """Whole lines are promises."""
+        whole, _, _ = out.rpartition(b"\n")
+        for line in whole.splitlines():
+            plain = json.loads(line)
+            self._told[plain["session"], plain["seq"]] = line.decode()
+        self.counts["facts"] += len(whole.splitlines())
+
+    def _ask(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        done = subprocess.run(
+            program(*words), env=self._environment(), capture_output=True, text=True, timeout=BOUND_S, check=False
+        )
+        _hold("O11", "Traceback" not in done.stderr, done.stderr)
+        return done
+
+    def _lines(self, *words: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self._ask(*words, "--json").stdout.splitlines()]
+
+    def _environment(self) -> dict[str, str]:
+        return os.environ | {
+            "JOURNEYMAN_HOME": str(self.home),
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+            "SOME_API_KEY": CANARY,
+        }
+
+    # What must always hold
+
+    def check(self) -> None:
+        kept: dict[tuple[str, int], dict[str, Any]] = {}
+        allowed: Counter[str] = Counter()
+        for row, entries in asyncio.run(self._look()):
+            _hold("O2", [entry["seq"] for entry in entries] == list(range(1, len(entries) + 1)), row)
+            _hold("O9", row["status"] != "running", row)
+            kept |= {(entry["session"], entry["seq"]): entry for entry in entries}
+            for entry in entries:
+                if entry["kind"] == "call_started":
+                    allowed.update(MARK.findall(entry.get("object", "")))
+        until(lambda: not self._left() or None, "O9: nothing of a program that ended is left")
+        for place, line in self._told.items():
+            _hold("O3", kept.get(place) == json.loads(line), line)
+        self._check_effects(allowed)
+        self._check_file()
+
+    async def _look(self) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+        """Every session with its entries, as the next program would find them."""
+        services = await assemble(self.home, _raise)
+        try:
+            engine = services.engine
+            return [
+                (
+                    row._asdict(),
+                    [json.loads(json.dumps(plain_entry(e, engine.blob))) async for e in engine.entries(row.id)],
+                )
+                for row in engine.sessions()
+            ]
+        finally:
+            await services.close()
+
+    def _check_effects(self, allowed: Counter[str]) -> None:
+        file = self.folder / "effects"
+        effects = Counter(file.read_text().split() if file.exists() else ())
+        for mark, count in effects.items():
+            _hold("O4", count <= 1 + self._again[mark], f"{mark} was made {count} times")
+            _hold("O5", mark in allowed, f"{mark} was made without a word")
+        self.counts["effects"] = sum(effects.values())
+
+    def _check_file(self) -> None:
+        path = places.database(self.home)
+        with closing(sqlite3.connect(path, isolation_level=None)) as db:
+            _hold("O1", db.execute("PRAGMA integrity_check").fetchone() == ("ok",), "integrity_check")
+            _hold("O1", db.execute("PRAGMA foreign_key_check").fetchone() is None, "foreign_key_check")
+            before = dump(path)
+            db.execute("BEGIN")
+            rebuild(db)
+            db.execute("COMMIT")
+        _hold("O6", dump(path) == before, "what is shown differs from what the journal says")
+        for file in self.home.rglob("*"):
+            if file.is_file() and not file.is_symlink():
+                _hold("O7", CANARY.encode() not in file.read_bytes(), file)
+
+
+def _raise(error: BaseException) -> None:
+    raise error
+
+
+def _hold(oracle: str, holds: bool, seen: object) -> None:
+    if not holds:
+        raise Broken(f"{oracle}: {seen}")

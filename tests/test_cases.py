@@ -1,0 +1,43 @@
+"""The table of attacks and faults: each case has tests that carry its name, or that of a setting."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+CASES = {
+    "P": range(1, 18),  # paths that lead elsewhere
+    "T": range(1, 22),  # tools and commands that misbehave
+    "I": (1, 11, 15, 16, 17, 18, 19, 22),  # words of strangers that give orders
+    "S": (1, 2, 3, 4, 5, 6, 8, 9),  # keys
+    "K": (1, 2, 3, 4, 7, 9, 10, 11),  # several at once
+    "M": range(1, 29),  # model servers
+}
+# Tests whose settings carry the cases, as the keys of a table that they are parametrised by.
+TABLES = {
+    "core/engine/test_cases_paths.py": ("LAID", "PROTECTED"),
+    "core/engine/test_cases_commands.py": ("CASES",),
+    "core/engine/test_model_faults.py": ("BROKEN",),
+    "core/engine/test_obedient.py": ("ORDERS",),
+}
+
+
+def named() -> Iterator[str]:
+    """Every case that a test carries."""
+    for path in HERE.rglob("test_*.py"):
+        for name in re.findall(r"^(?:async )?def test_(\w+)", path.read_text("utf-8"), re.MULTILINE):
+            yield from (found.upper() for found in re.findall(r"(?:^|_)([ptiskm]\d{1,2})(?=_|$)", name))
+    for file, tables in TABLES.items():
+        for node in ast.walk(ast.parse((HERE / file).read_text("utf-8"))):
+            target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+            if isinstance(target, ast.Name) and target.id in tables and isinstance(value := node.value, ast.Dict):  # type: ignore[attr-defined]
+                yield from (str(key.value).split()[0] for key in value.keys if isinstance(key, ast.Constant))
+
+
+@pytest.mark.parametrize("kind", sorted(CASES))
+def test_each_case_has_a_test_that_carries_its_name(kind: str) -> None:
+    found = set(named())
+    assert [f"{kind}{number}" for number in CASES[kind] if f"{kind}{number}" not in found] == []

@@ -1,0 +1,258 @@
+"""The tab *Files*: what lies beside the text of a skill: scripts and references, to read, write, add and take away."""
+
+from collections.abc import Callable
+from typing import Final
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QHBoxLayout,
+    QListWidget,
+    QListWidgetItem,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.domain.skill import MAIN
+from ui.figures import size
+from ui.skills.name_dialog import NameDialog
+from ui.skills.source import SourceField
+from ui.skills.work import Work
+from ui.theme import Look
+from ui.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.words import label
+
+PATH: Final = Qt.ItemDataRole.UserRole
+KEEP_MS: Final = 300
+TEXT_LIMIT: Final = 2_000_000
+
+
+class FilesTab(QWidget):
+    """`wanted`: the body of a file is asked for. `changed`: the work differs. `removed`: what undo may take back."""
+
+    wanted = Signal(str)
+    changed = Signal()
+    removed = Signal(str, object)
+    given = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._work = Work("", 0, "")
+        self._path, self._read_only, self._opening = "", False, False
+        self.setObjectName("skill.files")
+        self._list = QListWidget()
+        self._list.setObjectName("skill.files.list")
+        self._list.setAccessibleName(self.tr("Files of the skill"))
+        self._list.setFont(look.fonts.mono)
+        self._list.installEventFilter(self)
+        self.source = SourceField(look)
+        self.source.setObjectName("skill.files.source")
+        self.source.setAccessibleName(self.tr("Text of the file"))
+        self.source.set_wrap(False)
+        self._note = label("", look.fonts.text, "second", name="skill.files.note", wrap=True)
+        self._note.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._note.setContentsMargins(20, 20, 20, 20)
+        self._add = Button(look, self.tr("New file"), name="skill.files.add", icon="file-plus")
+        self._take = Button(look, self.tr("Add from disk"), name="skill.files.take", icon="download")
+        self._rename = Button(look, self.tr("Rename"), name="skill.files.rename", icon="pencil", hint="F2")
+        self._remove = Button(look, self.tr("Remove"), name="skill.files.remove", icon="trash-2", hint="Del")
+        self._soon = QTimer(self, singleShot=True, interval=KEEP_MS)
+        self._soon.timeout.connect(self.changed)
+        self._lay_out()
+        self._list.currentItemChanged.connect(lambda *_: self._choose())
+        self.source.document().contentsChange.connect(self._write)
+        self._add.clicked.connect(self.ask_name)
+        self._take.clicked.connect(self.ask_file)
+        self._rename.clicked.connect(self.ask_new_name)
+        self._remove.clicked.connect(self.remove)
+
+    def show_work(self, work: Work, *, read_only: bool) -> None:
+        """Another skill, or the same after it was saved."""
+        same = work is self._work
+        self._work, self._read_only = work, read_only
+        if not same:
+            self._path = ""
+        self._fill()
+        for part in (self._add, self._take):
+            part.setVisible(not read_only)
+
+    def show_file(self, path: str) -> None:
+        """Its body is known now."""
+        if path == self._path:
+            self._open(path)
+
+    def add(self, path: str, body: str | bytes) -> None:
+        self._work.write(path, body)
+        self._path = path
+        self._fill()
+        self.changed.emit()
+
+    def remove(self) -> None:
+        """Take the chosen file away; it can be put back."""
+        path = self._path
+        if path and not self._read_only:
+            held = self._work.remove(path)
+            self._path = ""
+            self._fill()
+            self.changed.emit()
+            self.removed.emit(path, held)
+
+    def put_back(self, path: str, body: object) -> None:
+        self._work.put_back(path, body if isinstance(body, (str, bytes)) else None)
+        self._path = path
+        self._fill()
+        self.changed.emit()
+
+    def ask_name(self) -> None:
+        self._ask(self.tr("New file"), self.tr("Add"), "scripts/", lambda name, _: self.add(name, ""))
+
+    def ask_new_name(self) -> None:
+        if self._path and not self._read_only and self._work.body(self._path) is not None:
+            self._ask(self.tr("Rename the file"), self.tr("Rename"), self._path, lambda name, _: self._move(name))
+
+    def ask_file(self) -> None:
+        dialog = QFileDialog(self, self.tr("Add a file from the disk"))
+        dialog.setObjectName("skill.files.dialog")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self.given)
+        dialog.open()
+
+    def count(self) -> int:
+        """Files beside the main one."""
+        return len(self._work.paths()) - 1
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.source.restyle(look)
+        self._list.setFont(look.fonts.mono)
+        self._note.setFont(look.fonts.text)
+        for button in (self._add, self._take, self._rename, self._remove):
+            button.restyle(look)
+
+    def _ask(self, title: str, yes: str, name: str, act: Callable[[str, str], None]) -> None:
+        told = self.tr("A path in the skill: scripts/check.py, references/law.md, assets/letter.txt.")
+        dialog = NameDialog(self._look, title=title, told=told, yes=yes, fault=self._fault, name=name, parent=self)
+        dialog.given.connect(act)
+        dialog.open()
+
+    def _fault(self, name: str) -> str:
+        parts = name.split("/")
+        if name.startswith("/") or any(part in {"", ".", ".."} for part in parts) or "\\" in name or "\0" in name:
+            return self.tr("The path must stay in the skill: no empty parts, no .., no \\.")
+        if name in self._work.paths() and name != self._path:
+            return self.tr("There is a file of this name.")
+        if name.casefold() == MAIN.casefold():
+            return self.tr("This is the skill's own text.")
+        return ""
+
+    def _move(self, name: str) -> None:
+        self._work.rename(self._path, name)
+        self._path = name
+        self._fill()
+        self.changed.emit()
+
+    def _fill(self) -> None:
+        self._opening = True
+        self._list.clear()
+        for path in self._work.paths()[1:]:
+            item = QListWidgetItem(visible(path) + (" •" if path in self._work.changes() else ""))
+            item.setData(PATH, path)
+            file = self._work.file(path)
+            said = [
+                path,
+                size(file.size) if file else self.tr("new"),
+                self.tr("may be run") if file and file.executable else "",
+            ]
+            item.setToolTip(" · ".join(part for part in said if part))
+            item.setData(Qt.ItemDataRole.AccessibleTextRole, item.toolTip())
+            self._list.addItem(item)
+            if path == self._path:
+                self._list.setCurrentItem(item)
+        self._opening = False
+        if self._list.currentRow() < 0 and self._list.count():
+            self._list.setCurrentRow(0)
+        else:
+            self._choose()
+
+    def _choose(self) -> None:
+        if self._opening:
+            return
+        self._path = str(self._list.currentItem().data(PATH)) if self._list.currentRow() >= 0 else ""
+        for part in (self._rename, self._remove):
+            part.setVisible(bool(self._path) and not self._read_only)
+        if not self._path:
+            self._say(
+                self.tr("No files yet. Scripts that the skill runs and pages that it refers to belong here.")
+                if not self._read_only
+                else self.tr("There are no files beside the text.")
+            )
+        elif self._work.body(self._path) is None:
+            self._say(self.tr("Reading …"))
+            self.wanted.emit(self._path)
+        else:
+            self._open(self._path)
+
+    def _open(self, path: str) -> None:
+        body = self._work.body(path)
+        if not isinstance(body, str) or len(body) > TEXT_LIMIT:
+            held = len(body) if body is not None else 0
+            self._say(self.tr("This file is no text that can be shown here: {}.").format(size(held)))
+            return
+        self._opening = True
+        self.source.setReadOnly(self._read_only)
+        self.source.open(body, path)
+        self._opening = False
+        self._stack.setCurrentWidget(self.source)
+
+    def _write(self, _at: int, removed: int, added: int) -> None:
+        if not self._opening and self._path and (removed or added):
+            self._work.write(self._path, self.source.toPlainText())
+            if not self._soon.isActive():
+                self._soon.start()
+
+    def _say(self, words: str) -> None:
+        self._note.setText(words)
+        self._stack.setCurrentWidget(self._note)
+
+    def _lay_out(self) -> None:
+        buttons = QHBoxLayout()
+        buttons.setContentsMargins(12, 8, 12, 8)
+        buttons.setSpacing(6)
+        for part in (self._add, self._take, self._rename, self._remove):
+            buttons.addWidget(part)
+        buttons.addStretch(1)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.source)
+        self._stack.addWidget(self._note)
+        halves = QSplitter(Qt.Orientation.Horizontal)
+        halves.setHandleWidth(1)
+        halves.setChildrenCollapsible(False)
+        halves.addWidget(self._list)
+        halves.addWidget(self._stack)
+        halves.setStretchFactor(1, 1)
+        halves.setSizes([self._look.size(220), 600])
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(buttons)
+        column.addWidget(halves, 1)
+
+    # Qt
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._list and isinstance(event, QKeyEvent) and not event.modifiers():
+            keys = {Qt.Key.Key_F2: self.ask_new_name, Qt.Key.Key_Delete: self.remove}
+            act = keys.get(Qt.Key(event.key()))
+            if act and event.type() == QEvent.Type.ShortcutOverride:
+                event.accept()
+                return True
+            if act and event.type() == QEvent.Type.KeyPress:
+                act()
+                return True
+        return super().eventFilter(watched, event)

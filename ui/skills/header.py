@@ -1,0 +1,131 @@
+"""The top of a skill's page: what it is called, how it stands, and what can be done with it."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWidget
+
+from core.domain.skill import SkillRow
+from ui.skills.rows import chip, state_words
+from ui.theme import Look
+from ui.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.words import label
+
+Deed = tuple[str, str]  # what it is called for the program, and for the person
+
+
+class SkillHeader(QWidget):
+    """`wanted` names what was asked for: save, try, keep, edit, reject, versions, or a deed of the menu."""
+
+    wanted = Signal(str)
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._look = look
+        self._deeds: Sequence[Deed] = ()
+        self.setObjectName("skill.header")
+        self._title = ElidedLabel("", look.fonts.title, name="skill.title")
+        self._state = label("", look.fonts.caption, "badge", name="skill.state")
+        self._about = ElidedLabel("", look.fonts.second, "second", name="skill.about")
+        self._versions = self._button("versions", "", "quiet", "history")
+        self._try = self._button("try", self.tr("Try in a run"), "quiet", "play")
+        self._more = Button(look, self.tr("More"), name="skill.more", tone="quiet", opens=True)
+        self._save = Button(look, self.tr("Save"), name="skill.save", tone="primary", hint="Ctrl S")
+        self._reject = self._button("reject", self.tr("Reject"))
+        self._edit = self._button("edit", self.tr("Edit first"))
+        self._keep = self._button("keep", self.tr("Keep"), "primary")
+        self._source = self._button("source", "", "link")
+        self._save.clicked.connect(lambda: self.wanted.emit("save"))
+        self._more.clicked.connect(lambda: self.open_menu(self._more.mapToGlobal(self._more.rect().bottomLeft())))
+        first = QHBoxLayout()
+        first.setSpacing(8)
+        self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        first.addWidget(self._title)
+        first.addWidget(self._state, 0, Qt.AlignmentFlag.AlignVCenter)
+        first.addStretch(1)
+        for part in (self._versions, self._try, self._more, self._reject, self._edit, self._keep, self._save):
+            first.addWidget(part)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 10, 16, 8)
+        column.setSpacing(4)
+        column.addLayout(first)
+        second = QHBoxLayout()
+        second.setSpacing(8)
+        second.addWidget(self._source)
+        second.addWidget(self._about, 1)
+        column.addLayout(second)
+
+    def show_skill(self, row: SkillRow, versions: int, about: str, deeds: Sequence[Deed]) -> None:
+        self._deeds = deeds
+        word, token = chip(row)
+        self._show(row.name, state_words(row.state) if word else "", about, token)
+        count = self.tr("1 version") if versions == 1 else self.tr("{} versions").format(versions)
+        self._versions.setText(count)
+        self._versions.setVisible(versions > 0)
+        self._try.setEnabled(row.state == "on")
+        self._try.setToolTip("" if row.state == "on" else self.tr("Only a skill that is on can be tried."))
+        self._turn(proposal=False)
+
+    def show_proposal(self, title: str, about: str, *, source: str) -> None:
+        """A change that waits for a word; `source` is where it comes from."""
+        self._show(title, self.tr("Proposed change"), about, "learned")
+        self._source.setText(visible(source))
+        self._source.setAccessibleName(source)
+        self._keep.setText(self.tr("Keep"))
+        self._edit.setEnabled(True)
+        self._turn(proposal=True)
+        self._source.setVisible(bool(source))
+
+    def edit_begun(self) -> None:
+        self._keep.setText(self.tr("Keep as edited"))
+        self._edit.setEnabled(False)
+
+    def show_saving(self, *, can: bool, said: str) -> None:
+        self._save.setEnabled(can)
+        self._save.setText(said)
+        self._save.setAccessibleName(said)
+
+    def open_menu(self, at: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setObjectName("skill.menu")
+        for name, said in self._deeds:
+            if not name:
+                menu.addSeparator()
+                continue
+            action = menu.addAction(said)
+            action.setObjectName(f"skill.do.{name}")
+            action.triggered.connect(lambda _=False, name=name: self.wanted.emit(name))
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(at)
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self._title.setFont(look.fonts.title)
+        self._about.setFont(look.fonts.second)
+        self._state.setFont(look.fonts.caption)
+        for part in self.findChildren(Button):
+            part.restyle(look)
+
+    def _show(self, title: str, state: str, about: str, token: str) -> None:
+        self._title.show_text(visible(title))
+        self._state.setText(state)
+        self._state.setVisible(bool(state))
+        self._state.setProperty("tone", "learnt" if token == "learned" else "badge")
+        self._state.style().polish(self._state)
+        self._about.show_text(visible(about))
+        self._about.setToolTip(visible(about))
+
+    def _turn(self, *, proposal: bool) -> None:
+        for part in (self._reject, self._edit, self._keep, self._source):
+            part.setVisible(proposal)
+        for part in (self._more, self._save, self._try):
+            part.setVisible(not proposal)
+        if proposal:
+            self._versions.hide()
+
+    def _button(self, name: str, text: str, tone: str = "", icon: str = "") -> Button:
+        made = Button(self._look, text, name=f"skill.{name}", tone=tone, icon=icon)
+        made.clicked.connect(lambda: self.wanted.emit(name))
+        return made

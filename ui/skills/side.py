@@ -1,0 +1,132 @@
+"""The left of the page: find a skill, begin a new one, take some in, and the list."""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout
+
+from core.domain.skill import SkillRow
+from ui.icons import icon
+from ui.skills.list import SkillList
+from ui.skills.rows import Proposed, arrange
+from ui.theme import Look
+from ui.widgets.words import ENTER_KEYS, label
+
+WIDTH: Final = 280
+INTO_LIST: Final = ENTER_KEYS | {Qt.Key.Key_Down}
+
+
+class SkillSide(QFrame):
+    """Words narrow the list; Down goes into it."""
+
+    new_wanted = Signal()
+    import_wanted = Signal()
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self._look = look
+        self._rows: Sequence[SkillRow] = ()
+        self._proposed: Sequence[Proposed] = ()
+        self._unsaved: Collection[str] = ()
+        self._folder, self._opened = "", False
+        self.setProperty("surface", "panel")
+        self.setObjectName("skills.side")
+        self._search = QLineEdit()
+        self._search.setObjectName("skills.search")
+        self._search.setPlaceholderText(self.tr("Find a skill"))
+        self._search.setAccessibleName(self.tr("Find a skill"))
+        self._search.setFont(look.fonts.text)
+        self._search.installEventFilter(self)
+        self._glass = self._search.addAction(icon("search", look.theme.third), QLineEdit.ActionPosition.LeadingPosition)
+        self._new = self._tool("skills.new", "plus", self.tr("New skill (Ctrl+Shift+N)"))
+        self._import = self._tool("skills.import", "download", self.tr("Add skills from a folder or a zip file"))
+        self.list = SkillList(look)
+        self._none = label("", look.fonts.second, "second", name="skills.none", wrap=True)
+        self._none.setContentsMargins(16, 12, 16, 12)
+        self._none.hide()
+        first = QHBoxLayout()
+        first.setContentsMargins(12, 12, 12, 4)
+        first.setSpacing(8)
+        first.addWidget(self._search, 1)
+        first.addWidget(self._new)
+        first.addWidget(self._import)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(first)
+        column.addWidget(self._none)
+        column.addWidget(self.list, 1)
+        self._search.textChanged.connect(lambda _: self.arrange())
+        self._new.clicked.connect(lambda: self.new_wanted.emit())
+        self._import.clicked.connect(lambda: self.import_wanted.emit())
+        self.list.turned.connect(self._turn)
+        self.setMinimumWidth(look.size(200))
+
+    def show_rows(self, rows: Sequence[SkillRow], proposed: Sequence[Proposed], folder: str) -> None:
+        self._rows, self._proposed, self._folder = rows, proposed, folder
+        self.arrange()
+
+    def show_unsaved(self, keys: Collection[str]) -> None:
+        """Those with text that is not saved."""
+        self._unsaved = keys
+        self.arrange()
+
+    def rows(self) -> Sequence[SkillRow]:
+        return self._rows
+
+    def proposed(self) -> Sequence[Proposed]:
+        return self._proposed
+
+    def arrange(self) -> None:
+        words = self._search.text()
+        items = arrange(
+            self._rows, self._proposed, words=words, folder=self._folder, unsaved=self._unsaved, opened=self._opened
+        )
+        self.list.show_items(items)
+        self._none.setVisible(not items)
+        self._none.setText(
+            self.tr("No skill has these words.")
+            if words
+            else self.tr("No skills yet. Begin one with +, or drop a folder or a zip file here.")
+        )
+
+    def focus_search(self) -> None:
+        self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._search.selectAll()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.list.restyle(look)
+        self._search.setFont(look.fonts.text)
+        self._none.setFont(look.fonts.second)
+        self._glass.setIcon(icon("search", look.theme.third))
+        for tool, name in ((self._new, "plus"), (self._import, "download")):
+            tool.setIcon(icon(name, look.theme.second))
+
+    def _turn(self) -> None:
+        self._opened = not self._opened
+        self.arrange()
+
+    def _tool(self, name: str, picture: str, said: str) -> QToolButton:
+        made = QToolButton()
+        made.setObjectName(name)
+        made.setProperty("tone", "framed")
+        made.setIcon(icon(picture, self._look.theme.second))
+        made.setToolTip(said)
+        made.setAccessibleName(said)
+        return made
+
+    # Qt
+
+    def sizeHint(self) -> QSize:
+        return QSize(self._look.size(WIDTH), 400)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and event.key() in INTO_LIST:
+            self.list.setFocus(Qt.FocusReason.OtherFocusReason)
+            if not self.list.currentIndex().isValid():
+                self.list.setCurrentIndex(self.list.rows.first())
+            return True
+        return super().eventFilter(watched, event)
