@@ -6,6 +6,7 @@ from typing import NoReturn
 
 from app import __version__
 from app.memory_arguments import memory_actions
+from app.skill_arguments import proposal_actions, skill_actions
 from core.domain.modes import DEFAULT_MODE, MODE_WORDS, MODES, Mode
 from core.domain.schedule import MISSED
 
@@ -43,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     _worktree(commands)
     _care(commands)
     _memory(commands)
+    _skills(commands)
     return top
 
 
@@ -340,3 +342,12 @@ def _memory(commands: "argparse._SubParsersAction[_Parser]") -> None:
     memory = _add(commands, "memory", "Look at what is remembered beyond one session, and change it.")
     actions = memory.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser, required=True)
     memory_actions(partial(_add, actions))
+
+
+def _skills(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    skills = _add(commands, "skills", "Look at the skills that agents can use, add some, and keep them in order.")
+    actions = skills.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser, required=True)
+    skill_actions(partial(_add, actions))
+    proposals = _add(commands, "proposals", "Decide on what agents want to be kept.")
+    actions = proposals.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser, required=True)
+    proposal_actions(partial(_add, actions))

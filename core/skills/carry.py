@@ -24,6 +24,16 @@ async def look_into(library: Library, path: Path, *, replace: bool = False) -> t
     return tuple(found for found, _ in await asyncio.to_thread(_looked, library, path, replace))
 
 
+def seen(path: Path) -> tuple[Imported, ...]:
+    """What is to be said of each skill found there, by itself."""
+    found = []
+    for packed in unpacked(path):
+        text, more = decoded(packed.files[MAIN])
+        said = read(text, packed.files.keys(), folder=packed.folder)
+        found.append(Imported(said.skill.name if said.skill else packed.folder, "", (*more, *said.findings)))
+    return tuple(found)
+
+
 async def bring(
     library: Library, path: Path, names: Collection[str] = (), *, replace: bool = False
 ) -> tuple[Imported, ...]:

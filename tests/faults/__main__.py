@@ -55,10 +55,11 @@ def main(words: list[str]) -> int:
 
 
 def without_power(words: list[str]) -> None:
-    """Root is not stopped by rights; as anybody else is, once it has no powers. The same tests then see the faults."""
+    """Root is not stopped by the rights of files; as anybody else it is, once it has no power over them."""
     if os.name == "posix" and os.geteuid() == 0 and "JOURNEYMAN_WITHOUT_POWER" not in os.environ:
         os.environ["JOURNEYMAN_WITHOUT_POWER"] = "1"
-        drop = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"]
+        powers = "-dac_override,-dac_read_search,-fowner"
+        drop = ["setpriv", f"--inh-caps={powers}", f"--bounding-set={powers}"]
         sys.stdout.flush()
         os.execvp(drop[0], [*drop, sys.executable, "-m", "tests.faults", *words])
 

@@ -96,6 +96,12 @@ class Place:
         code = process.wait(BOUND_S)
         _hold("O11", "Traceback" not in said and (code != 1 or "what:" in said or fate != "end" or said == ""), said)
 
+    def _nothing_left(self) -> bool:
+        """What dies with a program does so in a moment; what had not begun goes with the next start."""
+        if left := self._left():
+            asyncio.run(self._look())
+        return not left
+
     def _left(self) -> list[str]:
         return [words for words in left_of(self.folder) if "tests.soak" not in words]
 
@@ -136,7 +142,7 @@ class Place:
             for entry in entries:
                 if entry["kind"] == "call_started":
                     allowed.update(MARK.findall(entry.get("object", "")))
-        until(lambda: not self._left() or None, "O9: nothing of a program that ended is left")
+        until(self._nothing_left, "O9: nothing of a program that ended is left")
         for place, line in self._told.items():
             _hold("O3", kept.get(place) == json.loads(line), line)
         self._check_effects(allowed)

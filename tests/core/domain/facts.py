@@ -37,6 +37,7 @@ from core.domain.events import (
 from core.domain.exchanged import RecordKept, TranscriptRead
 from core.domain.problems import Trouble
 from core.domain.question import Answer, Option, Question, QuestionAnswered, QuestionAsked
+from core.domain.skill import SkillUsed
 from core.domain.text import Text
 
 WORDS = st.sampled_from(["", "a", "two words", "lines\nof text", " \n\nafter blanks", "ä 日本 🙂", "x" * 400])
@@ -100,6 +101,7 @@ EVENTS: dict[type[Any], SearchStrategy[RunEvent]] = {
     ),
     ConsentGiven: st.builds(ConsentGiven, CONSENTS, st.booleans()),
     Tainted: st.builds(Tainted, CALLS, WORDS),
+    SkillUsed: st.builds(SkillUsed, CALLS, WORDS, SMALL, st.just("library"), WORDS, WORDS),
     RecordKept: st.builds(RecordKept, WORDS, TEXTS),
     TranscriptRead: st.builds(TranscriptRead, WORDS, SMALL, st.dictionaries(WORDS, SMALL, max_size=2), WORDS),
     RunInterrupted: st.builds(RunInterrupted, WORDS, st.lists(CALLS, max_size=3, unique=True).map(tuple)),
