@@ -210,6 +210,10 @@ class Library:
         known = self._store.known().get(key)
         return known.head if known else 0
 
+    def newest(self) -> dict[str, tuple[int, str]]:
+        """The newest version of each that is kept, and the digest of its files."""
+        return {key: (version.number, version.digest) for key, version in self._store.heads().items()}
+
     def digest(self, key: str) -> str:
         """Of all files of the newest version that is kept; empty for none."""
         versions = self._store.versions(key)
