@@ -131,6 +131,8 @@ class Desk(QWidget):
         """These are gone for good."""
         for name in names:
             self.tabs.close(name)
+        if self._shown in names:
+            self._shown = ""
         if self._name in names:
             self.show_beside("")
 

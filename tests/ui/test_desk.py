@@ -73,8 +73,17 @@ def test_tabs_are_kept_gone_to_closed_and_there_after_a_restart(qapp: QApplicati
         window.drop_sessions([names[0], names[1]])
         assert tabs.names() == [] and not tabs.isVisible() and window.desk.name == ""
 
+    async def without(person: Person) -> None:
+        window = person.window
+        await until(lambda: window.selection.session == names[2], "the session shown last")
+        window.desk.show_beside(names[1])
+        window.drop_sessions([names[2]])
+        window.go_to(names[1])
+        assert window.desk.name == ""
+
     live(qapp, home, act)
     live(qapp, home, again)
+    live(qapp, home, without)
 
 
 def test_a_sub_agent_is_watched_beside_the_session_that_gave_it_work(qapp: QApplication, home: Path) -> None:

@@ -246,7 +246,7 @@ def test_an_imported_session_is_read_and_its_fork_trusts_nothing_of_it(tmp_path:
                 session, PersonSpoke(Text("go")), RunStarted("scripted", mode="trust", allow=("run",)),
                 QuestionAsked(Question("q", "May I?"), "r1c1"), ConsentAsked(request),
             )  # fmt: skip
-            path = (await made.desk.export(session, "json", tmp_path / "x.journeyman")).path
+            path = (await made.desk.export(session, "json", tmp_path / "x.journeyman.json")).path
         services = await assemble(tmp_path / "to", lambda error: None)
         try:
             engine = services.engine
