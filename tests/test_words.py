@@ -22,7 +22,8 @@ NAMES = re.findall(
     ACP AGENTS Anthropic API ATIF Brave bubblewrap Changelog CLI Codex cpp CSV Ctrl Debian DeepSeek Esc Gemini Git
     GitHub glibc GNU Groq HTML Inno JSON keyring Landlock LGPL LM localhost macOS Markdown MCP Ollama OpenAI OpenRouter
     OpenCode OpenHands OpenTelemetry OTLP PDF
-    Perfetto pipx Qt README ripgrep SearXNG SQLite SWE Tavily todo TOML Ubuntu URL UTF vLLM worktree worktrees
+    Perfetto PgDown PgUp pipx Qt README ripgrep SearXNG SQLite swe SWE Tavily todo TOML Ubuntu URL UTF vLLM
+    worktree worktrees
     """,
 )
 
