@@ -19,6 +19,7 @@ from core.domain.problems import Trouble
 from core.domain.rules import Rule
 from core.domain.schedule import Schedule
 from core.engine.past import Past
+from core.engine.trust import FolderTrust
 from core.settings.schema import Settings
 from core.store.database import Database
 from core.store.journal import Journal
@@ -41,6 +42,7 @@ from ui.shell import Shell
 from ui.start.begin import Offer
 from ui.theme import Look, dress, load_fonts, load_theme
 from ui.timeline.page import STEPS
+from ui.trust_dialog import TrustDialog
 from ui.usage.panel import UsagePanel
 from ui.window import MainWindow
 from ui.window_state import WindowState
@@ -67,6 +69,7 @@ OFFERS: Final = (
     Offer("anthropic", "Anthropic", needs_key=True, variable="ANTHROPIC_API_KEY"),
     Offer("openai", "OpenAI", needs_key=True, variable="OPENAI_API_KEY"),
 )
+TRUST: Final = FolderTrust("/home/you/letters", None, (".agents/skills/letters/SKILL.md", "AGENTS.md"))
 RULES: Final = (
     Rule("r1", "allow", "run", "command", "pytest *", matches=("pytest -q",), misses=("pytest; rm x",)),
     Rule("r2", "allow", "run", "command", "exiftool *", "folder", "/home/you/letters"),
@@ -304,6 +307,7 @@ def _dialogs(stage: _Stage) -> Screens:
     made: tuple[tuple[str, Callable[[], QWidget]], ...] = (
         ("keys", lambda: KeysDialog(look, stage.shell)),
         ("help", lambda: HelpDialog(look, stage.shell)),
+        ("trust", lambda: TrustDialog(look, TRUST, stage.shell)),
     )
     for name, make in made:
         dialog = make()

@@ -30,7 +30,8 @@ class Beginning:
         start.look_wanted.connect(self.look)
         start.begin.folder_chosen.connect(lambda folder: tasks.start(self._look_into(folder), "look into a folder"))
         start.begin.set_folder(window.state.text("folder"))
-        FolderDrop(window).dropped.connect(self.begin_in)
+        self.drop = FolderDrop(window)
+        self.drop.dropped.connect(self.begin_in)
 
     def begin_in(self, folder: str) -> None:
         """A folder was dragged here."""

@@ -67,6 +67,8 @@ class Deeds(QObject):
             "session.trash": lambda: self._file("trash"),
             "session.fork": lambda: self._file("fork"),
             "session.folder": lambda: self._file("folder"),
+            "session.export": lambda: self._file("export"),
+            "sessions.import": lambda: self._parts.sessions.filed.emit("import", []),
             "window.full": self._turn_full,
             "window.close": self._parts.shell.close,
             "window.help": self.open_help,

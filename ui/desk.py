@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
+from core.domain.steps import Step
 from ui.batch import Batch
 from ui.beside import Beside
 from ui.reading import Reading
@@ -49,6 +50,7 @@ class Desk(QWidget):
         column.addWidget(self._split, 1)
         self.tabs.wanted.connect(selection.choose_session)
         self.tabs.kept.connect(self._keep)
+        view.page.step_opened.connect(self.show_child)
 
     @property
     def wide(self) -> bool:
@@ -91,6 +93,12 @@ class Desk(QWidget):
         self._keep()
         self.changed.emit()
 
+    def show_child(self, step: Step) -> None:
+        """Beside the session that gave it work, a sub-agent is watched as it goes on."""
+        if step.kind == "delegate":
+            children = self._reading.children(self._shown)
+            self.show_beside(next((child.id for child in children if child.parent_call == step.key), self._name))
+
     def turn_tab(self) -> None:
         """Keep the session that is shown at hand, or no longer."""
         if not self.tabs.close(self._shown):
@@ -123,6 +131,8 @@ class Desk(QWidget):
         """These are gone for good."""
         for name in names:
             self.tabs.close(name)
+        if self._shown in names:
+            self._shown = ""
         if self._name in names:
             self.show_beside("")
 

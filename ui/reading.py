@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.store.marks import Mark
 from core.store.queue import QueuedLine
@@ -37,6 +38,9 @@ class Reading:
 
     def queued(self, session: str, goes_on: bool) -> list[QueuedLine]:
         return self.reader.queued(session, goes_on) if self.reader else []
+
+    def children(self, session: str) -> list[SessionRow]:
+        return self.reader.children(session) if self.reader else []
 
     def row_of(self, session: str, seq: int) -> int | None:
         return self.reader.row_of(session, seq) if self.reader else None

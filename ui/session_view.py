@@ -7,6 +7,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from core.domain.exchanged import agent_of
 from core.domain.question import Answer
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
@@ -107,13 +108,17 @@ class SessionView(QWidget):
         if other or self.page.tab == CONTEXT:
             self._fill_tab(self.page.tab)
         self.composer.set_running(row.status in {"running", "waiting"})
-        self.composer.set_closed(
-            self.tr("Say first what becomes of the interrupted step.") if row.status == "interrupted" else ""
-        )
+        self.composer.set_closed(self._closed(row))
         self.composer.set_model(row.model)
         going = row.status in {"running", "waiting", "paused", "interrupted"}
         self.composer.show_queue(self._rows.queued(row.id, going), going=row.status in {"running", "waiting"})
         self.composer.set_mode(row.mode)
+
+    def _closed(self, row: SessionRow) -> str:
+        """Why nothing can be said here; empty where it can."""
+        if row.source:
+            return self.tr("Imported from {}, to be read. Fork it to go on from here.").format(agent_of(row.source))
+        return self.tr("Say first what becomes of the interrupted step.") if row.status == "interrupted" else ""
 
     def apply(self, changes: Sequence[Step]) -> None:
         self.page.apply(changes)

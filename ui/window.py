@@ -345,6 +345,7 @@ class MainWindow(QWidget):
         self.view.composer.attached.refused.connect(lambda what, why: self.tell(Trouble(what, why)))
         self.pane.folded.connect(lambda: self._columns.want_pane(False))
         self.pane.row_wanted.connect(self.view.show_row)
+        self.pane.child_wanted.connect(self.desk.show_child)
         self.pane.changes_wanted.connect(self.view.show_changes)
         self.selection.session_changed.connect(self._show_selected)
         self.selection.page_changed.connect(self._show_selected)

@@ -17,6 +17,7 @@ from core.domain.question import Answer
 from ui.ask.wanted import Wanted
 from ui.beginning import Beginning
 from ui.bridge import Bridge
+from ui.exchange_door import ExchangeDoor
 from ui.filing import Filing
 from ui.link_dialog import LinkDialog
 from ui.model_wishes import ModelWishes
@@ -46,7 +47,11 @@ class Wishes(QObject):
         self.tasks = Tasks(window.tell, self)
         window.meet(bridge, self.tasks.start)
         self.settings = SettingsDoor(window, bridge, self.tasks, folder)
+        self.exchange = ExchangeDoor(window, bridge, self.tasks)
         self.beginning = Beginning(window, bridge, self.tasks)
+        self.beginning.drop.files_dropped.connect(self.exchange.drop)
+        window.start.others_wanted.connect(self.exchange.bring)
+        window.view.page.export.connect(lambda: self.exchange.export(window.selection.session))
         window.settings_wanted.connect(lambda: self.settings.open())
         window.start.demo_wanted.connect(self.start_demo)
         window.sessions.searched.connect(self.search)
@@ -121,7 +126,12 @@ class Wishes(QObject):
 
     def file(self, word: str, sessions: list[str]) -> None:
         """What is wished of sessions in the list."""
-        Filing(self._window, self._bridge, self.tasks).do(word, sessions)
+        if word == "export":
+            self.exchange.export(sessions[0])
+        elif word == "import":
+            self.exchange.bring()
+        else:
+            Filing(self._window, self._bridge, self.tasks).do(word, sessions)
 
     def settle(self, choice: str) -> None:
         session = self._window.selection.session

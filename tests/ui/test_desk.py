@@ -1,5 +1,6 @@
 """Two sessions side by side, and tabs: both go on, one is worked in, and all of it is there after a restart."""
 
+import json
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt
@@ -72,5 +73,35 @@ def test_tabs_are_kept_gone_to_closed_and_there_after_a_restart(qapp: QApplicati
         window.drop_sessions([names[0], names[1]])
         assert tabs.names() == [] and not tabs.isVisible() and window.desk.name == ""
 
+    async def without(person: Person) -> None:
+        window = person.window
+        await until(lambda: window.selection.session == names[2], "the session shown last")
+        window.desk.show_beside(names[1])
+        window.drop_sessions([names[2]])
+        window.go_to(names[1])
+        assert window.desk.name == ""
+
     live(qapp, home, act)
     live(qapp, home, again)
+    live(qapp, home, without)
+
+
+def test_a_sub_agent_is_watched_beside_the_session_that_gave_it_work(qapp: QApplication, home: Path) -> None:
+    give = {"name": "delegate", "arguments": {"task": "Count.", "name": "counter"}}
+    roles = {"agent:counter": [{"text": "I count: 5."}]}
+    script = json.dumps({"replies": [{"text": "I delegate.", "calls": [give]}, {"text": "Done."}], "roles": roles})
+
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await person.start(script)()
+        window.go_to(session)
+        await until(lambda: window.row(session).status == "done", "the end of the run")
+        model = window.view.page.model
+        steps = [step for row in range(model.count) if (step := model.step_of_row(row))]
+        window.view.page.select_row(next(step.row for step in steps if step.kind == "delegate"))
+        click(find(window.pane, QPushButton, "step.child"))
+        beside = find(window, Beside, "beside")
+        assert beside.isVisible() and window.row(window.desk.name).parent == session
+        assert beside.page.model.session == window.desk.name and beside.page.model.count > 0
+
+    live(qapp, home, act)

@@ -29,6 +29,7 @@ def session_menu(look: Look, rows: Sequence[SessionRow], wish: Wish, parent: QWi
         _add(menu, look, "beside", _tr("Show beside"), "columns-2", wish)
         _add(menu, look, "rename", _tr("Rename"), "file-pen-line", wish, "F2")
         _add(menu, look, "fork", _tr("Fork"), "share", wish)
+        _add(menu, look, "export", _tr("Export…"), "download", wish, "E")
         _add(menu, look, "folder", _tr("Show the folder"), "folder", wish)
         menu.addSeparator()
     if len(rows) == 2:

@@ -25,6 +25,7 @@ class StartPanel(QFrame):
     key_given = Signal(str, str)  # server, key
     shown = Signal()
     look_wanted = Signal()
+    others_wanted = Signal()
 
     def __init__(self, look: Look, *, data_folder: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -55,6 +56,10 @@ class StartPanel(QFrame):
         )
         title = self.tr("Look around with the built-in demo")
         self._demo = StartEntry(look, "start.demo", "play", title, demo, self.tr("Start demo"))
+        others = self.tr("Claude Code, Codex, OpenCode and others: what they did, in the same view. Nothing is run.")
+        title = self.tr("Open runs of other agents")
+        self._others = StartEntry(look, "start.others", "folder-open", title, others, self.tr("Look…"))
+        self._others.button.clicked.connect(lambda: self.others_wanted.emit())
         self._lay_out()
         self._demo.button.clicked.connect(lambda: self.demo_wanted.emit())
         self._key.button.clicked.connect(self._ask_key)
@@ -103,7 +108,7 @@ class StartPanel(QFrame):
         self._title.setFont(look.fonts.heading)
         self._place.setFont(look.fonts.text)
         self._none.setFont(look.fonts.text)
-        for part in (self.begin, self._server, self._key, self._demo):
+        for part in (self.begin, self._server, self._key, self._demo, self._others):
             part.restyle(look)
 
     def _show_local(self, offer: Offer) -> None:
@@ -154,7 +159,7 @@ class StartPanel(QFrame):
         inside.addWidget(self._title)
         inside.addWidget(self._place)
         inside.addSpacing(8)
-        parts: tuple[QWidget, ...] = (self._none, self.begin, self._server, self._key, self._demo)
+        parts: tuple[QWidget, ...] = (self._none, self.begin, self._server, self._key, self._demo, self._others)
         for part in parts:
             inside.addWidget(part)
         row = QHBoxLayout()

@@ -142,6 +142,7 @@ class RunHeader(QWidget):
     resume = Signal()
     fork = Signal()
     compare = Signal()
+    export = Signal()
     branch_wanted = Signal(str)
     """The folder whose branch may have changed."""
 
@@ -165,6 +166,11 @@ class RunHeader(QWidget):
         self._compare.setToolTip(self.tr("Compare with another session"))
         self._compare.setAccessibleName(self.tr("Compare with another session"))
         self._compare.clicked.connect(self.compare)
+        self._export = QToolButton()
+        self._export.setObjectName("run.export")
+        self._export.setToolTip(self.tr("Export this session (E)"))
+        self._export.setAccessibleName(self.tr("Export this session"))
+        self._export.clicked.connect(self.export)
         self._pause = Button(look, self.tr("Pause"), name="run.pause", icon="pause")
         self._pause.setToolTip(self.tr("Pause after this round"))
         self._pause.clicked.connect(self.pause)
@@ -184,7 +190,7 @@ class RunHeader(QWidget):
         upper.addWidget(self._title)
         upper.addWidget(self._pill)
         upper.addStretch(1)
-        for part in (self._fork, self._compare, *self._buttons):
+        for part in (self._fork, self._compare, self._export, *self._buttons):
             upper.addWidget(part)
         for button in self._buttons:
             button.hide()
@@ -229,5 +235,6 @@ class RunHeader(QWidget):
         self._facts.restyle(look)
         self._fork.setIcon(icon("git-fork", look.theme.second))
         self._compare.setIcon(icon("columns-2", look.theme.second))
+        self._export.setIcon(icon("download", look.theme.second))
         for button in self._buttons:
             button.restyle(look)

@@ -38,6 +38,7 @@ class RunPage(QWidget):
     pause = Signal()
     resume = Signal()
     compare = Signal()
+    export = Signal()
     fork = Signal(int)
     """The entry up to which the new session is the same; 0 for all of them."""
     settle = Signal(str)
@@ -93,6 +94,7 @@ class RunPage(QWidget):
         self._header.resume.connect(self.resume)
         self._header.branch_wanted.connect(self.branch_wanted)
         self._header.compare.connect(self.compare)
+        self._header.export.connect(self.export)
         self._header.fork.connect(lambda: self.fork.emit(self._chosen.last if self._chosen else 0))
         self._bar.settle.connect(self.settle)
         self._view.chosen.connect(self._choose)

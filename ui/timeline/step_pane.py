@@ -47,6 +47,7 @@ class StepPane(QFrame):
     folded = Signal()
     row_wanted = Signal(int)
     changes_wanted = Signal(str)
+    child_wanted = Signal(object)
 
     def __init__(self, look: Look, rows: PaneRows, *, clock: Clock = now, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -213,6 +214,10 @@ class StepPane(QFrame):
             caption.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
             facts.addRow(caption, self._words(said))
         layout.addLayout(facts)
+        if self._step.kind == "delegate":
+            watch = Button(self._look, self.tr("Watch it beside"), name="step.child", icon="columns-2", hint="Enter")
+            watch.clicked.connect(lambda: self.child_wanted.emit(self._step))
+            layout.addWidget(watch, 0, Qt.AlignmentFlag.AlignLeft)
         self._add_pictures(layout)
         for changed in changed_by(self._rows, self._session, self._step)[:FILES]:
             self._add_changed(layout, changed)

@@ -1,6 +1,7 @@
 """The request for consent, in place and as a dialog: nothing is allowed by accident, and nothing is left out."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QEvent, Qt
@@ -15,7 +16,7 @@ from tests.ui.hands import click, find, press, write
 from ui.ask.arming import WAIT_MS
 from ui.ask.card import ConsentCard
 from ui.ask.dialog import ConsentDialog
-from ui.ask.wanted import Wanted, lines
+from ui.ask.wanted import Wanted, facts, lines
 from ui.theme import Look, load_fonts, load_theme
 
 Show = Callable[[Sequence[Wanted]], ConsentCard]
@@ -400,3 +401,11 @@ def test_theme_changes_at_run_time(dialog: ConsentDialog) -> None:
     before = shown(dialog)
     dialog.restyle(Look(load_theme("light"), load_fonts(1.5)))
     assert shown(dialog) == before
+
+
+def test_a_sub_agent_that_asks_is_named() -> None:
+    """Before all else; the session's own agent needs no name."""
+    helper = replace(CHAIN, request=replace(CHAIN.request, agent="cou\u202enter"))
+    asked = facts(helper)[0]
+    assert asked.name == "Asked by" and "sub-agent cou" in asked.text and "\u202e" not in asked.text
+    assert facts(CHAIN)[0].name == "Because"

@@ -33,10 +33,12 @@ def test_every_button_on_it_is_connected(look: Look, qtbot: QtBot) -> None:
     qtbot.addWidget(panel)
     panel.show()
     shown = [button.objectName() for button in panel.findChildren(QPushButton) if button.isVisible()]
-    assert shown == ["start.local", "start.key", "start.demo"]
+    assert shown == ["start.local", "start.key", "start.demo", "start.others"]
     assert not find(panel, QPushButton, "start.key").isEnabled(), "nobody knows yet whose key it would be"
     with qtbot.waitSignal(panel.look_wanted):
         click(find(panel, QPushButton, "start.local"))
+    with qtbot.waitSignal(panel.others_wanted):
+        click(find(panel, QPushButton, "start.others"))
 
 
 def test_without_a_model_it_says_so_and_what_to_do(look: Look, qtbot: QtBot) -> None:
