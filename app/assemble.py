@@ -14,6 +14,7 @@ from core.engine.prompt import briefed
 from core.engine.providers import Providers
 from core.engine.runs import Runs
 from core.engine.skills import Skills
+from core.learning.review import Reviews
 from core.memory.hand import Hand, standing
 from core.memory.index import indexed
 from core.memory.memory import Memories
@@ -49,6 +50,7 @@ class Services:
     rules: RuleBook
     remembered: MemoryBook
     proposals: Proposals
+    reviews: Reviews
 
     @property
     def notes(self) -> tuple[Trouble, ...]:
@@ -57,6 +59,7 @@ class Services:
 
     async def close(self) -> None:
         """End what goes, then let go of the file: the writing connection last, it checkpoints."""
+        await self.reviews.close()
         await self.runs.close()
         self.reader.close()
         self.remembered.close()
@@ -112,7 +115,8 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     )
     providers = Providers(catalogue, settings, os.environ)
     engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers, skills, proposals, memories, html)
+    reviews = Reviews(journal, reader, runs, lambda: settings.now, lambda: settings.now.tiers, report)
     if opened.database:
         end_orphans(MARK.encode())
         await runs.recover()
-    return Services(engine, runs, opened, reader, book, remembered, proposals)
+    return Services(engine, runs, opened, reader, book, remembered, proposals, reviews)

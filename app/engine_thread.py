@@ -15,6 +15,7 @@ from ui.feed import Feed
 from ui.markdown import prepare
 
 if TYPE_CHECKING:
+    from app.assemble import Services
     from core.engine.engine import Engine
     from core.engine.schedules import Met
     from core.store.opening import Opened
@@ -125,18 +126,21 @@ class EngineThread:
             self._ready.set_result(services.opened)
             await services.engine.warm_up()
             await self._back_up(services.engine)
-            await self._stay(services.engine)
+            await self._stay(services)
         finally:
             await owner.close()
             await services.close()
 
-    async def _stay(self, engine: "Engine") -> None:
+    async def _stay(self, services: "Services") -> None:
         """Until the window leaves; what is scheduled begins meanwhile, but in safe mode nothing does by itself."""
+        schedules = services.engine.schedules
         async with asyncio.TaskGroup() as tasks:
+            looking_back = tasks.create_task(services.reviews.watch(), name="reviews")
             if not self._safe:
-                tasks.create_task(engine.schedules.watch(self._met, self._report), name="schedules")
+                tasks.create_task(schedules.watch(self._met, self._report), name="schedules")
             await asyncio.wrap_future(self._leaving)
-            engine.schedules.leave()
+            schedules.leave()
+            looking_back.cancel()
 
     async def _back_up(self, engine: "Engine") -> None:
         """A backup that fails is told, and stops nothing. What was in the trash long enough goes after it."""
@@ -144,6 +148,7 @@ class EngineThread:
             await engine.back_up_daily()
             if engine.can_write:
                 await engine.shelf.empty_old()
+                await engine.memory.tidy()
         except Problem as problem:
             self._report(problem)
 

@@ -141,6 +141,8 @@ async def _alone(words: list[str], home: Path, folder: Path, out: Output, safe: 
         if can_serve():
             await owner.serve()
         code = await perform(words, folder, out)
+        if services.opened.database:
+            await services.reviews.settle()
         if not task.cancelling() and not await owner.idle(0.5):
             out.complain("Another command still works with this data folder; this one ends after it.")
             await owner.idle()
@@ -148,6 +150,7 @@ async def _alone(words: list[str], home: Path, folder: Path, out: Output, safe: 
     except asyncio.CancelledError:
         return STOPPED
     finally:
+        await services.reviews.close()
         await services.runs.close()  # first: other commands hear that their runs were interrupted, and end
         await owner.idle(1.0)
         await owner.close()

@@ -69,7 +69,8 @@ def _changing(add: Add) -> None:
 
 
 def _carrying(add: Add) -> None:
-    add("fade", "Archive what nobody has used for long; it is done once a day of use by itself.")
+    add("tidy", "Archive what has faded and propose lessons and mergers; done at every start of the window by itself.")
+    _json(add("journey", "Show what was learnt, by day."))
     export = add("export", "Print what is remembered as JSON, or write it to a file.")
     export.add_argument("-o", dest="output", metavar="FILE", default="")
     export.add_argument("--all", action="store_true", help="also what is in the archive")

@@ -20,6 +20,7 @@ BROAD = {"Exception", "BaseException"}
 DOORS = {  # the functions in which a broad `except` may stand, and whose faults it catches
     ("core/engine/acts.py", "act"): "a tool's own code, told to the model",
     ("core/engine/drafts.py", "tell"): "whoever listens to the drafts",
+    ("core/learning/review.py", "_do"): "looking back at a run, told to whoever reports bugs",
     ("core/engine/remembering.py", "remember"): "memory, without which a reply goes on",
     ("core/engine/runs.py", "_last_word"): "a bug in a run, which ends that run alone",
     ("core/store/journal.py", "_tell"): "whoever listens to the journal",

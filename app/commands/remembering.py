@@ -121,9 +121,22 @@ async def _undo(context: Context) -> None:
         _say(context, "Taken back", left)
 
 
-async def _fade(context: Context) -> None:
-    gone = await context.engine.memory.fade()
-    context.out.write(f"Archived {len(gone)}." + _back(gone))
+async def _tidy(context: Context) -> None:
+    done = await context.engine.memory.tidy()
+    context.out.write(f"Archived {len(done.archived)}." + _back(list(done.archived)))
+    if done.proposed:
+        context.out.write(f"Proposed {len(done.proposed)}: journeyman proposals list")
+
+
+async def _journey(context: Context) -> None:
+    for day in await context.engine.memory.journey():
+        if context.typed.json:
+            learnt = [_plain_memory(one) for one in day.learnt]
+            context.out.json({"day": day.day, "learnt": learnt, "runs": day.runs})
+            continue
+        context.out.write(f"{day.day}  learnt {len(day.learnt)}, {day.runs} runs noted")
+        for one in day.learnt:
+            context.out.write(f"  {one.id}  {one.said.kind}: {one.said.text}  ({one.author})")
 
 
 async def _export(context: Context) -> None:
@@ -149,7 +162,8 @@ async def _import(context: Context) -> None:
 
 ACTIONS = {
     "list": _list, "search": _search, "add": _add, "show": _show, "edit": _edit, "pin": _pin, "forget": _forget,
-    "restore": _restore, "archive": _archive, "undo": _undo, "fade": _fade, "export": _export, "import": _import,
+    "restore": _restore, "archive": _archive, "undo": _undo, "tidy": _tidy, "journey": _journey, "export": _export,
+    "import": _import,
 }  # fmt: skip
 
 

@@ -89,6 +89,7 @@ class RunStarted:
     `boundary` surrounds words that are data: nobody could have known it.
     `mode` is what may happen unasked, `allow` what the person allowed this run besides, as `TOOL` or `TOOL:PATTERN`.
     `taint` are the strangers whose words the agent has read that gave it its task.
+    `review` is the session that this run looks back at.
     `effort`, `max_output` and `temperature` are asked of the model where they are set.
     `skills` are those that it was told of.
     `autonomy` says how often the agent may ask, `unanswered` what happens when nobody answers for `answer_minutes`.
@@ -119,6 +120,7 @@ class RunStarted:
     max_output: int = 0
     temperature: float | None = None
     skills: tuple[Offered, ...] = ()
+    review: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,12 +129,10 @@ class Conversation:
         match entry.event:
             case RunStarted() | ModelChosen():
                 self._begin(entry.event)
-            case PersonSpoke() | Nudged() | FilesRewound():
+            case PersonSpoke() | Nudged() | FilesRewound() | MemoryRecalled():
                 self._wait(entry.event)
             case QueueChanged():
                 self._rearrange(entry.event)
-            case MemoryRecalled():
-                self._remember(entry.event)
             case RequestSent(role="", model=model, tokens=tokens):
                 self.messages += self.waiting
                 self.waiting.clear()
@@ -216,13 +214,15 @@ class Conversation:
         self.turn += 1
         self.done = not calls
 
-    def _wait(self, event: PersonSpoke | Nudged | FilesRewound) -> None:
+    def _wait(self, event: PersonSpoke | Nudged | FilesRewound | MemoryRecalled) -> None:
         """Words for the model, which the next request carries."""
         match event:
             case PersonSpoke(text=text, attachments=attachments):
                 self.waiting.append(Message("user", text, attachments=attachments, seq=self.seq, kind=PERSON))
             case Nudged(text=text):
                 self.waiting.append(Message("user", text, seq=self.seq, kind=NOTES))
+            case MemoryRecalled():
+                self._remember(event)
             case FilesRewound(files=files):
                 if files:
                     self.waiting.append(Message("user", Text(put_back_note(files)), seq=self.seq, kind=NOTES))

@@ -12,6 +12,7 @@ from core.domain.events import KINDS, Entry, ModelChosen, RunEvent, RunStarted, 
 from core.domain.filing import title_of
 from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Problem
+from core.domain.proposal import Of
 from core.domain.question import Answer, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
@@ -95,7 +96,7 @@ class Engine(Care):
         self._markup = markup
         self._consents = Consents(journal, reader, book, runs.claimed)
         self._memories = memories
-        self.memory = Memory(memories, reader)
+        self.memory = Memory(memories, reader, proposals)
         self.queue = Queue(runs, journal, reader)
         self.shelf = Shelf(journal, reader, opened.database, self._end)
 
@@ -109,9 +110,11 @@ class Engine(Care):
     @cached_property
     def proposals(self) -> "Tray":
         """What agents want to be kept: list, keep, reject, undo."""
-        from core.engine.proposing import SkillKeeper, Tray
+        from core.engine.proposing import Keeper, SkillKeeper, Tray
+        from core.memory.keeper import MemoryKeeper
 
-        return Tray(self._proposals, {"skill": SkillKeeper(self.skills.library)})
+        keepers: dict[Of, Keeper] = {"skill": SkillKeeper(self.skills.library), "memory": MemoryKeeper(self._memories)}
+        return Tray(self._proposals, keepers)
 
     @cached_property
     def desk(self) -> "Desk":

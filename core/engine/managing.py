@@ -85,10 +85,12 @@ def _wanted(run: Work, skills: Skills, asked: ManageSkill, row: SkillRow | None,
         _check(text, asked.name, row)
     what = {"create": "create", "patch": "patch", "add_file": "file", "archive": "archive"}[asked.action]
     what = "create" if open_one and open_one.what == "create" and path == MAIN else what
-    session = run.reader.session(run.session)
+    start = run.talk.start
+    review = start.review if start else ""
+    session = run.reader.session(review or run.session)
     return Proposal(
-        "", "skill", what, _target(asked, row), text, asked.reason, base, path, "", run.session,  # type: ignore[arg-type]
-        (session.steps,) if session else (), tuple(sorted(run.talk.rights.taint)), "agent",
+        "", "skill", what, _target(asked, row), text, asked.reason, base, path, "", review or run.session,  # type: ignore[arg-type]
+        (session.steps,) if session else (), tuple(sorted(run.talk.rights.taint)), "review" if review else "agent",
     )  # fmt: skip
 
 

@@ -3,16 +3,19 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
-from core.domain.clock import now
+from core.domain.clock import SECOND, now
 from core.domain.memory import DAY, Author, Change, Kind, Reach, Said, Standing, State, state, strength
 from core.domain.memory import Memory as Remembered
 from core.domain.problems import Problem
 from core.memory.keep import Kept, Source
 from core.memory.memory import Memories, edited
 from core.memory.portable import exported, imported, of_lines
+from core.memory.tidy import tidy
 from core.store.memory_rows import Use
+from core.store.proposals import Proposals
 from core.store.reader import Reader
 
 AHEAD = (0, 30, 90, 180, 365)  # days for which the strength is foretold
@@ -57,12 +60,30 @@ class Shown:
     without: Share
 
 
+@dataclass(frozen=True, slots=True)
+class Tidied:
+    """Ids of memories that went to the archive, and of proposals that were made."""
+
+    archived: tuple[str, ...]
+    proposed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """The memories of one day where the person is, as YYYY-MM-DD, the newest first; outcomes are only counted."""
+
+    day: str
+    learnt: tuple[Remembered, ...]
+    runs: int
+
+
 class Memory:
     """Every wish is durable when its method returns. All but `erase` can be taken back with `undo` or `restore`."""
 
-    def __init__(self, memories: Memories, reader: Reader) -> None:
+    def __init__(self, memories: Memories, reader: Reader, proposals: Proposals) -> None:
         self._memories = memories
         self._reader = reader
+        self._proposals = proposals
 
     async def listed(
         self, *, kind: Kind | None = None, standing: Standing | None = "active", session: str = "", reach: str = "",
@@ -149,9 +170,14 @@ class Memory:
         """Forget what was learnt for a folder, but not what a person wrote; the ids."""
         return await self._memories.forget_all(folder=folder)
 
-    async def fade(self) -> list[str]:
-        """Archive what nobody has used for long; the ids."""
-        return await self._memories.fade()
+    async def tidy(self) -> Tidied:
+        """Archive what nobody has used for long; propose lessons of like runs, and mergers of like memories."""
+        archived, proposed = await tidy(self._memories, self._proposals)
+        return Tidied(tuple(archived), tuple(one.id for one in proposed))
+
+    async def journey(self, limit: int = 1_000) -> list[Day]:
+        """What was learnt, by day, the newest first."""
+        return await asyncio.to_thread(_journey, self._memories.listed(standing=None, limit=limit))
 
     async def export(self, *, all_of_them: bool = False) -> str:
         """As JSON, the active ones or all that are not forgotten."""
@@ -186,6 +212,19 @@ def _said_in(file: Path) -> list[Said]:
     except (OSError, UnicodeDecodeError) as error:
         raise Problem(f"{file} cannot be read.", f"{error}.", "Name a file that is there.") from error
     return of_lines(text) if file.suffix.lower() == ".md" else imported(text)
+
+
+def _journey(memories: Sequence[Remembered]) -> list[Day]:
+    days: dict[str, list[Remembered]] = {}
+    for one in memories:
+        day = datetime.fromtimestamp(one.made / SECOND).astimezone().date().isoformat()
+        days.setdefault(day, []).append(one)
+    return [_day(day, made) for day, made in days.items()]
+
+
+def _day(day: str, made: Sequence[Remembered]) -> Day:
+    learnt = tuple(one for one in made if one.said.kind != "outcome")
+    return Day(day, learnt, len(made) - len(learnt))
 
 
 def _listed(memory: Remembered, at: int) -> Listed:

@@ -68,17 +68,32 @@ def _brief(
     without = {*absent, *(() if offered else (USE_SKILL,))}
     there = [name for name in names() if name not in without]
     tools = tuple(name for name in there if agent.tools is None or name in agent.tools)
-    if began.role:  # of a sub-agent, whose tools are those it was given
+    if began.role or began.review:  # its tools are those it was given
         tools = tuple(name for name in tools if name in began.tools)
     tools = tools or (RECALL,)  # for none at all would mean every one
     offered = offered if USE_SKILL in tools else ()
-    text = system_text(agent, folder, today(), found, boundary, told_of_skills(offered))
+    if began.review:
+        found = []
+        text = "\n\n".join((_review(home), instruction(boundary), told_of_skills(offered)))
+    else:
+        text = system_text(agent, folder, today(), found, boundary, told_of_skills(offered))
     if began.role:
         text += "\n\n" + _template("helper", name=began.role)
     if began.schema.head:
         text += "\n\n" + _template("shape", schema=began.schema.head)
     guided, may_use = tuple(one.guide for one in found), tuple(one for one, _ in offered)
     return replace(began, system=Text(text), tools=tools, guides=guided, boundary=boundary, skills=may_use)
+
+
+def _review(home: Path) -> str:
+    """What a review is asked for: in the person's own words, where they wrote some."""
+    own = home / "prompts" / "review.md"
+    try:
+        return own.read_text("utf-8").strip() or _template("review")
+    except FileNotFoundError:
+        return _template("review")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Problem(f"{own} cannot be read.", f"{error}.", "Correct it, or move it away.") from error
 
 
 def told_of_skills(offered: Offers) -> str:

@@ -26,7 +26,7 @@ from core.engine.slash import TYPED
 from core.engine.trust import obeyed, trust_also
 from core.skills.carry import bring, export, look_into
 from core.skills.format import read
-from core.skills.library import OWN, Library
+from core.skills.library import Library
 from core.skills.listing import Obeys
 from core.store.rule_book import RuleBook, new_rule_id
 from core.tools.catalogue import TOOLS
@@ -148,7 +148,8 @@ class Skills:
         """The skills that a run there may use, each with the version that counts for it from now on."""
         where = None if safe else folder
         rows = await asyncio.to_thread(self.library.list, where, self._obeys(where, mode))
-        versions = [(row, await self._version(row)) for row in rows if row.state == "on"]
+        kept = await asyncio.to_thread(self.library.newest)
+        versions = [(row, await self._version(row, kept.get(row.key, (0, "")))) for row in rows if row.state == "on"]
         return tuple((Offered(row.name, row.source, version, row.key), row) for row, version in versions if version)
 
     async def called(self, text: str, folder: Path, mode: Mode) -> str:
@@ -175,11 +176,11 @@ class Skills:
             await self._book.add(rules)
         return tuple(rule.words for rule in rules)
 
-    async def _version(self, row: SkillRow) -> int:
-        """The kept version of exactly what was judged; 0 where it changed in that moment."""
-        if not self.library.can_keep:
-            return row.version
-        version = row.version if row.key.startswith(OWN) else await self.library.kept(row.key)
+    async def _version(self, row: SkillRow, kept: tuple[int, str]) -> int:
+        """The version of exactly what was judged, kept now if it was not yet; 0 where it changed in that moment."""
+        if kept[1] == row.digest or not self.library.can_keep:
+            return kept[0]
+        version = await self.library.kept(row.key)
         return version if self.library.digest(row.key) == row.digest else 0
 
     async def _trust_files(self, key: str) -> None:

@@ -160,7 +160,8 @@ class Work:
     def request(self) -> Request:
         """What the model is sent now."""
         brief, talk = self.briefed(), self.talk
-        role = f"agent:{brief.start.role}" if brief.start and brief.start.role else ""
+        start = brief.start
+        role = "review" if start and start.review else f"agent:{start.role}" if start and start.role else ""
         return Request(
             talk.messages,
             talk.turn,

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from core.domain.memory import Memory, Reach, Said
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal
+from core.memory.guard import not_worth
 from core.memory.keep import Limits, Source, checked, looked_at
 from core.memory.memory import Memories, reaches
 from core.memory.portable import about
@@ -18,16 +19,24 @@ MOST = 20  # found at once
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a run stands: its agent, the strangers whose words it has read, and what the agent may learn."""
+    """Where a run stands: its agent, the strangers whose words it has read, and what the agent may learn.
+
+    `review` is the session that it looks back at, empty where it does work of its own.
+    """
 
     agent: str = ""
     taint: tuple[str, ...] = ()
     limits: Limits = Limits()
+    review: str = ""
+
+    @property
+    def by(self) -> Literal["agent", "review"]:
+        return "review" if self.review else "agent"
 
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """`stands` looks up how the session stands, from its facts. `by` is the agent, or the review of a session.
+    """`stands` looks up how the session stands, from its facts.
 
     `on` says whether the person wants memory at all.
     """
@@ -39,8 +48,6 @@ class Hand:
     stands: Callable[[str], Standing]
     policy: Callable[[], Policy] = lambda: "ask"
     on: Callable[[], bool] = lambda: True
-    by: Literal["agent", "review"] = "agent"
-    about: str = ""  # the session that a review looks at
 
     @property
     def reaches(self) -> tuple[tuple[str, str], ...]:
@@ -49,11 +56,13 @@ class Hand:
 
     async def keep(self, said: Said, call: str, reason: str = "") -> str:
         """Keep it, or propose it where a person has to say so first; what became of it, in words."""
-        stands = self.stands(self.about or self.session)
+        stands = self.stands(self.session)
         made = checked(self._placed(said, stands), stands.limits)
+        if stands.review and (why := not_worth(made.text)):
+            raise Problem("This is not worth keeping.", why, "Leave it, or say what will be true next month.")
         same, others = self.memories.book.read(lambda rows: looked_at(rows, made))
         step, seq = self.memories.book.facts(lambda facts: facts.step_of(self.session, call))
-        source = Source(self.by, self.about or self.session, 0 if self.about else seq, reason)
+        source = Source(stands.by, stands.review or self.session, 0 if stands.review else seq, reason)
         if same is None and (why := self._asks(stands, others)):
             made_proposal = await self._propose(made, stands, step, reason or why)
             return f"Proposed as {made_proposal.id}: {why}. It is not active until the person keeps it."
@@ -76,13 +85,14 @@ class Hand:
         """What it kept itself in this session goes at once; of anything else the person decides."""
         memory, stands = self._mine(name), self.stands(self.session)
         step, seq = self.memories.book.facts(lambda facts: facts.step_of(self.session, call))
-        source = Source(self.by, self.session, seq, reason)
-        if memory.author == "agent" and memory.session == self.session and not stands.taint and self.by == "agent":
+        source = Source(stands.by, self.session, seq, reason)
+        if memory.author == "agent" and memory.session == self.session and not stands.taint:
             await self.memories.forget(memory.id, by=source)
             return f"Forgot {memory.id}."
         wanted = Proposal(
             "", "memory", "archive", memory.id, memory.said.text, reason, memory.version, about=about(memory.said),
-            session=self.about or self.session, steps=self._steps(step), taint=stands.taint, by=self.by,
+            session=stands.review or self.session, steps=() if stands.review or not step else (step,),
+            taint=stands.taint, by=stands.by,
         )  # fmt: skip
         made = await self.proposals.make(wanted)
         return f"Proposed as {made.id}: the person decides whether {memory.id} is forgotten."
@@ -90,7 +100,7 @@ class Hand:
     def _placed(self, said: Said, stands: Standing) -> Said:
         """For whom it is, where only the reach was named."""
         places: dict[Reach, str] = {
-            "everywhere": "", "folder": self.folder, "agent": stands.agent, "session": self.about or self.session
+            "everywhere": "", "folder": self.folder, "agent": stands.agent, "session": stands.review or self.session
         }  # fmt: skip
         if said.reach == "agent" and not stands.agent:
             return replace(said, reach="everywhere", place="")
@@ -102,20 +112,16 @@ class Hand:
             return f"words of strangers were read before ({', '.join(stands.taint[:3])})"
         if others:
             return f"it contradicts {', '.join(f'{one.id} ({one.said.text})' for one in others[:2])}"
-        if self.by == "review" and self.policy() != "add":
+        if stands.review and self.policy() != "add":
             return "what a review learns waits for the person"
         return "learning by itself is switched off" if self.policy() == "off" else ""
 
     async def _propose(self, said: Said, stands: Standing, step: int, reason: str) -> Proposal:
         wanted = Proposal(
-            "", "memory", "create", "", said.text, reason, about=about(said), session=self.about or self.session,
-            steps=self._steps(step), taint=stands.taint, by=self.by,
+            "", "memory", "create", "", said.text, reason, about=about(said), session=stands.review or self.session,
+            steps=() if stands.review or not step else (step,), taint=stands.taint, by=stands.by,
         )  # fmt: skip
         return await self.proposals.make(wanted)
-
-    def _steps(self, step: int) -> tuple[int, ...]:
-        """Rows of the session it is about; those of a review are of another."""
-        return (step,) if step and not self.about else ()
 
     def _mine(self, name: str) -> Memory:
         """By its id; what is for others does not exist for this run."""
@@ -135,7 +141,8 @@ def standing(memories: Memories, limits: Callable[[str], Limits]) -> Callable[[s
         sources = [said["source"] for kind, said in facts if kind == "tainted"]
         taint = [source for start in starts for source in start.get("taint", ())]
         agent = starts[-1].get("agent", "") if starts else ""
-        return Standing(agent, tuple(dict.fromkeys((*taint, *sources))), limits(agent))
+        review = starts[-1].get("review", "") if starts else ""
+        return Standing(agent, tuple(dict.fromkeys((*taint, *sources))), limits(agent), review)
 
     return stands
 

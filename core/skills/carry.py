@@ -10,7 +10,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from core.domain.problems import Problem
-from core.domain.skill import MAIN, NAME_LIMIT, Imported, valid_name
+from core.domain.skill import MAIN, NAME_LIMIT, Finding, Imported, valid_name
+from core.skills.danger import file_dangers
 from core.skills.format import decoded, read
 from core.skills.found import digest_of
 from core.skills.library import OWN, Bodies, Library, listed
@@ -28,10 +29,17 @@ def seen(path: Path) -> tuple[Imported, ...]:
     """What is to be said of each skill found there, by itself."""
     found = []
     for packed in unpacked(path):
-        text, more = decoded(packed.files[MAIN])
-        said = read(text, packed.files.keys(), folder=packed.folder)
-        found.append(Imported(said.skill.name if said.skill else packed.folder, "", (*more, *said.findings)))
+        name, findings, _ = _said(packed)
+        found.append(Imported(name or packed.folder, "", findings))
     return tuple(found)
+
+
+def _said(packed: Packed) -> tuple[str, tuple[Finding, ...], str]:
+    """The name of a skill, empty where nobody could use it, what is to be said of its files, and its text."""
+    text, more = decoded(packed.files[MAIN])
+    said = read(text, packed.files.keys(), folder=packed.folder)
+    others = (each for path, body in packed.files.items() if path != MAIN for each in file_dangers(path, body))
+    return said.skill.name if said.skill else "", (*more, *said.findings, *others), text
 
 
 async def bring(
@@ -103,25 +111,21 @@ def _looked(library: Library, path: Path, replace: bool) -> list[tuple[Imported,
 
 
 def _one(library: Library, packed: Packed, taken: set[str], replace: bool) -> Imported:
-    text, more = decoded(packed.files[MAIN])
-    said = read(text, packed.files.keys(), folder=packed.folder)
-    findings = (*more, *said.findings)
-    if said.skill is None:
+    called, findings, text = _said(packed)
+    if not called:
         why = next((each.what for each in findings if each.level == "error"), "")
         return Imported(packed.folder, "", findings, tuple(packed.files), text, trouble=why)
-    wanted = _name(said.skill.name, packed.folder)
+    wanted = _name(called, packed.folder)
     digest = digest_of(listed(_bodies(packed)))
     name, number = wanted, 1
     while (there := library.digest(f"{OWN}{name}")) or f"{OWN}{name}" in taken:
         if there == digest:
-            return Imported(said.skill.name, f"{OWN}{name}", findings, tuple(packed.files), text, clash="same")
+            return Imported(called, f"{OWN}{name}", findings, tuple(packed.files), text, clash="same")
         if replace and f"{OWN}{name}" not in taken:
-            return Imported(said.skill.name, f"{OWN}{name}", findings, tuple(packed.files), text, clash="other")
+            return Imported(called, f"{OWN}{name}", findings, tuple(packed.files), text, clash="other")
         number += 1
         name = f"{wanted[: NAME_LIMIT - 4].rstrip('-')}-{number}"
-    return Imported(
-        said.skill.name, f"{OWN}{name}", findings, tuple(packed.files), text, clash="other" if number > 1 else ""
-    )
+    return Imported(called, f"{OWN}{name}", findings, tuple(packed.files), text, clash="other" if number > 1 else "")
 
 
 def _name(name: str, folder: str) -> str:

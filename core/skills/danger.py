@@ -67,6 +67,60 @@ SIGNS: Final = (
 )
 
 
+# What a script does that is not wrong by itself, but that a person should know.
+ABILITIES: Final = (
+    _sign(
+        r"\b(requests|httpx|aiohttp|urllib|urllib3|socket)\b[.\w]*\.?(get|post|put|request|urlopen|socket|connect)?\(|"
+        r"\b(import|from)\s+(requests|httpx|aiohttp|urllib|socket|http\.client)\b|\bfetch\(|^\s*(curl|wget|nc|ssh|scp)\s",
+        "It can reach the network.",
+        "Commands have no network here unless you allow it.",
+    ),
+    _sign(
+        r"\bos\.environ\b|\bgetenv\(|\bprocess\.env\b|^\s*(printenv|env)\b",
+        "It reads the environment.",
+        "Elsewhere keys are kept there; commands here see none of yours.",
+    ),
+    _sign(
+        r"(?<![\w.])(eval|exec|compile|__import__)\(|shell\s*=\s*True|\bos\.(system|popen)\(|\bchild_process\b|"
+        r"\bpickle\.loads?\(|\bmarshal\.loads\(|^\s*eval\s",
+        "It runs text as code or in a shell.",
+        "What that is can depend on what it is given.",
+    ),
+    _sign(
+        r"\.ssh/|\bid_(rsa|ed25519)\b|\.aws/|\.netrc\b|\.git-credentials|(?<![\w])\.env\b|/etc/(passwd|shadow)|\bkeychain\b",
+        "It names files that hold keys or accounts.",
+        "No tool reads these without your word.",
+    ),
+    _sign(
+        r"\bwhile\s+(True|true|1|:)\s*[:;]?|\bfork\(|:\(\)\s*\{",
+        "It can go on without end.",
+        "Commands are ended after their time.",
+    ),
+)
+READ: Final = 1 << 20  # bytes of a file that are looked at
+
+
+def file_dangers(path: str, body: bytes) -> Iterator[Finding]:
+    """Of another file of a skill; each sign once, with the first line where it stands."""
+    if b"\0" in body[:8192]:
+        return
+    text = body[:READ].decode("utf-8", "replace")
+    seen: dict[str, Finding] = {}
+    for each in dangers(text):
+        seen.setdefault(each.what, each)
+    if (
+        path.startswith("scripts/")
+        or text.startswith("#!")
+        or path.endswith((".py", ".sh", ".js", ".ts", ".rb", ".ps1"))
+    ):
+        for number, line in enumerate(text.split("\n"), 1):
+            for sign in ABILITIES:
+                if sign.what not in seen and sign.pattern.search(line[:4096]):
+                    seen[sign.what] = Finding(number, sign.what, sign.why, "", "note")
+    for each in seen.values():
+        yield Finding(1, f"{path}, line {each.line}: {each.what}", each.why, each.do, each.level)
+
+
 def dangers(text: str) -> Iterator[Finding]:
     """Each with its line; none of them is a proof, and none is missed because another was found."""
     for number, line in enumerate(text.split("\n"), 1):

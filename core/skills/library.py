@@ -20,6 +20,7 @@ from core.domain.skill import (
     SkillVersion,
     valid_name,
 )
+from core.skills.danger import file_dangers
 from core.skills.format import Reading, decoded, read, summary, template, with_field
 from core.skills.found import Disk, OnDisk, digest_of, hash_of
 from core.skills.listing import Listing, Obeys
@@ -72,7 +73,14 @@ class Library:
             raise Problem(f"There is no skill {name!r}.", "", "List them with `journeyman skills list`.")
         files, main = self._now(key)
         reading = _reading(main, files, _folder_of(key))
-        return OpenSkill(row, decoded(main)[0], row.version, reading.findings, files, self._store.versions(key))
+        others = (
+            each
+            for path, (body, _) in self._bodies(key, 0).items()
+            if path != MAIN
+            for each in file_dangers(path, body)
+        )
+        findings = (*reading.findings, *others)
+        return OpenSkill(row, decoded(main)[0], row.version, findings, files, self._store.versions(key))
 
     def text(self, key: str, version: int = 0) -> str:
         """What SKILL.md says, or said in this version."""
@@ -209,6 +217,10 @@ class Library:
         """The newest version that is kept; 0 for none."""
         known = self._store.known().get(key)
         return known.head if known else 0
+
+    def newest(self) -> dict[str, tuple[int, str]]:
+        """The newest version of each that is kept, and the digest of its files."""
+        return {key: (version.number, version.digest) for key, version in self._store.heads().items()}
 
     def digest(self, key: str) -> str:
         """Of all files of the newest version that is kept; empty for none."""

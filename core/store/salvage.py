@@ -85,6 +85,10 @@ def _collect(db: sqlite3.Connection, pages: Pages, saved: Saved) -> dict[int, tu
             case (str(name), int(), bytes(body)) if len(name) == 64:
                 if _is_what_it_says(name, body):
                     saved.texts += db.execute(INSERT_BLOB, values).rowcount
+            case (None, str(), str(), int(), str(), int(), int(), int()):
+                db.execute(INSERT_SKILL, (number, *values[1:]))
+            case (int(), int(), str(), int(), str(), str(digest), str(), str(), str()) if len(digest) == 64:
+                db.execute(INSERT_VERSION, values)
             case (None, str(name), *_) if len(values) >= COLUMNS:
                 if end := _end_of(name, values):
                     ends[number] = end
@@ -97,6 +101,8 @@ COLUMNS = 18  # of a session's line; newer forms add some behind
 SEQ = 10  # its column that says how long the journal is
 INSERT_ENTRY = "INSERT OR IGNORE INTO entry VALUES (?, ?, ?, ?, ?)"
 INSERT_BLOB = "INSERT OR IGNORE INTO blob VALUES (?, ?, ?)"
+INSERT_SKILL = "INSERT OR IGNORE INTO skill VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_VERSION = "INSERT OR IGNORE INTO skill_version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 def _states_a_fact(kind: str, payload: str) -> bool:
@@ -136,7 +142,7 @@ def _fill(db: sqlite3.Connection, backup: Path, ends: dict[int, tuple[str, int]]
     return filled
 
 
-KEPT = ("rule", "skill", "skill_version", "proposal")  # tables that no fact tells of; a damaged file gives none back
+KEPT = ("rule", "schedule", "skill", "skill_version", "proposal")  # tables that no fact tells of
 
 
 def _copy_kept(db: sqlite3.Connection, source: sqlite3.Connection) -> None:

@@ -143,6 +143,7 @@ class SourceField(LinesField):
     def _whole_line(self, line: int, colour: QColor) -> QTextEdit.ExtraSelection:
         made = QTextEdit.ExtraSelection()
         made.cursor = QTextCursor(self.document().findBlockByNumber(line))
+        made.cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
         made.format.setBackground(colour)
         made.format.setProperty(QTextCharFormat.Property.FullWidthSelection, True)
         return made

@@ -13,6 +13,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
 
+from core.domain.proposal import Proposal
 from core.domain.skill import MAIN, Moved, Saved
 from tests.e2e.killing import environment
 from tests.ui.hands import click, find, press, write
@@ -205,6 +206,53 @@ def test_text_that_is_not_saved_waits_while_another_skill_is_read(qapp: QApplica
         assert page.desk.card.isVisible()
 
     live(qapp, home, act)
+
+
+def test_a_proposal_is_seen_edited_kept_and_taken_back(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        await kept(person, "letters", SKILL)
+        engine = person.program.engine
+        better = SKILL.replace("Read first.", "Read first.\nAsk for the tone.")
+
+        async def propose(text: str) -> Proposal:
+            wanted = Proposal("", "skill", "patch", "letters", text, "the tone was wrong", 1)
+            return await engine.ask(lambda e: e.proposals.make(wanted))
+
+        first = await propose(better)
+        page = await opened(person)
+        await until(lambda: page.side.proposed(), "what waits")
+        page.open(f"proposal/{first.id}")
+        edit, keep = find(page, QPushButton, "skill.edit"), find(page, QPushButton, "skill.keep")
+        await until(keep.isVisible, "the proposal on the desk")
+        source = page.desk.editor.source
+        assert page.desk.editor.text() == better and source.isReadOnly()
+        press(source, Qt.Key.Key_X)
+        assert page.desk.editor.text() == better, "nothing is written before it is wished"
+        click(edit)
+        press(source, Qt.Key.Key_End, CONTROL)
+        write(source, "Twice.")
+        click(keep)
+        await shown(page, "library/letters")
+        await until(lambda: page.desk.work.base == 2, "version 2")
+        assert page.desk.editor.text() == f"{better}Twice." and not page.side.proposed()
+        person.window.toast.undo()
+        await until(lambda: page.side.proposed() == [] and _text(page) == SKILL, "taken back")
+        second = await propose(better.replace("tone", "date"))
+        page.refresh()
+        await until(lambda: page.side.proposed(), "what waits")
+        page.open(f"proposal/{second.id}")
+        await until(keep.isVisible, "the proposal on the desk")
+        click(find(page, QPushButton, "skill.reject"))
+        await until(lambda: not page.side.proposed(), "rejected")
+        assert await engine.ask(lambda e: e.skills.text("library/letters")) == SKILL
+        person.window.toast.undo()
+        await until(lambda: page.side.proposed(), "it waits again")
+
+    live(qapp, home, act)
+
+
+def _text(page: SkillsPanel) -> str:
+    return page.desk.editor.text()
 
 
 def test_a_narrow_page_folds_the_sidebar(qapp: QApplication, home: Path) -> None:

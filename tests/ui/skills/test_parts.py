@@ -131,8 +131,7 @@ def test_work_knows_what_is_not_saved(acts: list[tuple[str, str, str]]) -> None:
             work.rename(path, "new")
             now["new"] = now.pop(path)
         elif act == "save":
-            text = now[MAIN]
-            work.settle(work.base + 1, text)
+            work.settle(work.base + 1, {MAIN: now[MAIN], **work.changes()})
             saved = dict(now)
         assert set(work.paths()) == set(now)
         assert work.changed == (saved != now)
@@ -142,8 +141,9 @@ def test_work_knows_what_is_not_saved(acts: list[tuple[str, str, str]]) -> None:
 def test_what_is_written_while_a_save_is_under_way_stays_unsaved() -> None:
     work = Work("library/x", 1, "one")
     work.write(MAIN, "two, and more")
-    work.settle(2, "two")
-    assert work.changed and work.base == 2 and work.body(MAIN) == "two, and more"
+    work.write("a.sh", "ls -l")
+    work.settle(2, {MAIN: "two", "a.sh": "ls"})
+    assert work.base == 2 and work.changes() == {MAIN: "two, and more", "a.sh": "ls -l"}
     again = Work("library/x", 2, "two")
     again.take_up(SkillDraft("library/x", 1, {MAIN: "two", "scripts/x.sh": "ls"}))
     assert again.base == 1 and again.changes() == {"scripts/x.sh": "ls"}
