@@ -50,7 +50,7 @@ def _compare(parts: PageParts) -> Page:
 
 
 PANELS: Final = (
-    Panel("skills", "Skills", "wrench", _skills),
+    Panel("skills", "Skills", "wrench", _skills, waits=lambda reading: reading.proposed("skill")),
     Panel("usage", "Usage", "chart-column", _usage),
     Panel("compare", "Compare", "columns-2", _compare, listed=False),
 )

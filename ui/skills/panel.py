@@ -93,6 +93,7 @@ class SkillsPanel(Page, OwnKeys):
 
     def show_rows(self, rows: Sequence[SkillRow], proposed: Sequence[Proposed]) -> None:
         self.side.show_rows(rows, proposed, self.door.folder)
+        self.counted.emit()
         if self.reviewing.knows(self.reviewing.shown) and not self._wanted:
             return
         held = self.desk.opened.row.key if self.desk.opened else ""
