@@ -290,6 +290,8 @@ def test_an_agent_proposes_a_skill_and_a_person_keeps_it_and_takes_it_back(tmp_p
                 "agent",
             )
             assert one.steps and one.session and desk.before(one.id) is None
+            steps = scene.engine.steps(scene.engine.session(one.session))
+            assert [step.object for step in steps if step.kind == "proposal"] == ["the new skill minutes"]
             assert "minutes" not in {row.name for row in await scene.engine.skills.list()}
             done = await desk.keep(one.id, one.text.replace("Write.", "Write briefly."))
             assert (done.state, done.result) == ("kept", "library/minutes 1")

@@ -283,6 +283,18 @@ def _text(page: SkillsPanel) -> str:
     return page.desk.editor.text()
 
 
+def test_what_was_typed_last_is_kept_when_the_window_closes(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        await kept(person, "letters", SKILL)
+        page = await opened(person, "letters")
+        await shown(page, "library/letters")
+        write(page.desk.editor.source, "x")
+
+    live(qapp, home, act)
+    draft = SkillDrafts(home).draft("library/letters")
+    assert draft is not None and draft.texts == {MAIN: f"x{SKILL}"}
+
+
 def test_a_narrow_page_folds_the_sidebar(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         await kept(person, "letters", SKILL)
