@@ -177,6 +177,12 @@ class Library:
         """It is not used any more until somebody says so."""
         await self._mark(key, trusted="")
 
+    async def distrust_below(self, folder: Path) -> None:
+        """The same of every skill that lies in a folder."""
+        for key, known in self._store.known().items():
+            if known.trusted and key.startswith(f"folder:{folder}/"):
+                await self._store.mark(key, known.name, trusted="")
+
     async def pin(self, key: str, on: bool = True) -> None:
         """Keep it first in the list, and out of reach of agents."""
         await self._mark(key, pinned=self._clock() if on else 0)
