@@ -12,7 +12,20 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSlider,
+    QApplication,
+    QComboBox,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollBar,
+    QWidget,
+)
 
 from core.domain.proposal import Proposal
 from core.domain.skill import MAIN, Moved, Saved
@@ -365,3 +378,33 @@ def test_killed_while_typing_the_text_is_back(qapp: QApplication, home: Path) ->
 
     live(qapp, home, act)
     asyncio.set_event_loop(None)
+
+
+def test_every_control_of_the_page_has_a_name(qapp: QApplication, home: Path) -> None:
+    """For those who hear the page, and for those who steer it by names."""
+
+    async def act(person: Person) -> None:
+        await kept(person, "letters", SKILL)
+        page = await opened(person, "letters")
+        await shown(page, "library/letters")
+        page.desk.editor.finder.open()
+        kinds = (QAbstractButton, QLineEdit, QComboBox, QAbstractItemView, QPlainTextEdit, QAbstractSlider)
+        found = [part for kind in kinds for part in page.findChildren(kind)]
+        controls = [part for part in found if not isinstance(part, QScrollBar | QHeaderView) and not _of_qt(part)]
+        assert len(controls) > 30
+        unnamed = [f"{type(part).__name__} in {part.parent()}" for part in controls if not part.objectName()]
+        silent = [
+            part.objectName()
+            for part in controls
+            if not part.accessibleName() and not (isinstance(part, QAbstractButton) and part.text())
+        ]
+        assert unnamed == [] and set(silent) <= {"skill.source", "skill.card.no", "skill.card.yes"}  # named when shown
+
+    live(qapp, home, act)
+
+
+def _of_qt(part: QWidget) -> bool:
+    """A part that Qt makes itself, inside of one of ours."""
+    around = part.parentWidget()
+    inside = around is not None and around.metaObject().className().startswith(("QLineEdit", "QComboBox"))
+    return inside or isinstance(around, QLineEdit) or part.objectName().startswith("qt_")
