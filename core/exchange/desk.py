@@ -88,9 +88,6 @@ class Desk:
         finally:
             forget()
 
-    def suffix(self, form: str) -> str:
-        return self._exporter(form).suffix
-
     async def pieces(self, session: str, form: str, told: Callable[[str], None], *, keep_secrets: bool) -> Counter[str]:
         """Tell an export a piece at a time; what was removed."""
         return await self._each(session, keep_secrets, self._exporter(form).write, told, lambda done, size: None)
