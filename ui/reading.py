@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from core.domain.proposal import Of
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.store.marks import Mark
@@ -41,6 +42,10 @@ class Reading:
 
     def children(self, session: str) -> list[SessionRow]:
         return self.reader.children(session) if self.reader else []
+
+    def proposed(self, of: Of) -> int:
+        """How many changes of skills or memories wait for a word."""
+        return self.reader.proposed(of) if self.reader else 0
 
     def row_of(self, session: str, seq: int) -> int | None:
         return self.reader.row_of(session, seq) if self.reader else None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.consent import ConsentRequest, OpenConsent
+from core.domain.proposal import Of
 from core.domain.question import Option, Part, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
@@ -101,6 +102,11 @@ class Reader:
     def row_of(self, session: str, seq: int) -> int | None:
         """The row that shows this line of a journal."""
         return row_of(self._db, self._number(session), seq)
+
+    def proposed(self, of: Of) -> int:
+        """How many changes of skills or memories wait for a word."""
+        row = self._db.execute("SELECT count(*) FROM proposal WHERE state = 'open' AND \"of\" = ?", (of,)).fetchone()
+        return int(row[0])
 
     def find_in(self, session: str, text: str, limit: int = 1000) -> list[int]:
         """The lines of one session that hold all the words, in order."""
