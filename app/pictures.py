@@ -14,7 +14,9 @@ from PySide6.QtWidgets import QLineEdit, QListWidget, QWidget
 from app import places
 from app.crash import told as crash_report
 from app.display import application
+from app.memory_pictures import memory_pages
 from app.mishaps import Mishaps
+from app.skill_pictures import skill_pages
 from core.domain.problems import Trouble
 from core.domain.rules import Rule
 from core.domain.schedule import Schedule
@@ -102,7 +104,7 @@ class _Stage:
         self.shell.resize(*size)
         self.window = MainWindow(self.shell, Look(theme, fonts), Selection(), state, data_folder=ROOM)
         self.shell.show()
-        self.reader_path = places.database(home)
+        self.home, self.reader_path = home, places.database(home)
         self.reader = Reader(self.reader_path)
         self.window.pane.sent.wanted.connect(self._read_sent)
         self.window.meet(_Silent(), lambda work, _: work.close())
@@ -247,6 +249,8 @@ def _pages(stage: _Stage) -> Screens:
     yield "usage", stage.shell
     stage.compare()
     yield "compare", stage.shell
+    yield from skill_pages(window, stage.home, stage.reader)
+    yield from memory_pages(window, stage.home, stage.reader)
     window.selection.leave_page()
 
 

@@ -24,7 +24,7 @@ from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.words import breakable, label
 
-ENDS = "*.journeyman *.jsonl *.json *.traj *.eval *.db"
+ENDS = "*.jsonl *.json *.traj *.eval *.db"
 
 
 class Left(NamedTuple):

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-from core.domain.proposal import Of
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.store.marks import Mark
@@ -16,6 +15,10 @@ class Reading:
 
     def __init__(self) -> None:
         self.reader: Reader | None = None
+
+    def proposed(self, of: str) -> int:
+        """How many proposals of this kind wait for a word."""
+        return self.reader.proposed(of) if self.reader else 0
 
     def steps(self, session: str, first: int, count: int) -> list[Step]:
         return self.reader.steps(session, first, count) if self.reader else []
@@ -42,10 +45,6 @@ class Reading:
 
     def children(self, session: str) -> list[SessionRow]:
         return self.reader.children(session) if self.reader else []
-
-    def proposed(self, of: Of) -> int:
-        """How many changes of skills or memories wait for a word."""
-        return self.reader.proposed(of) if self.reader else 0
 
     def row_of(self, session: str, seq: int) -> int | None:
         return self.reader.row_of(session, seq) if self.reader else None

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.consent import ConsentRequest, OpenConsent
-from core.domain.proposal import Of
 from core.domain.question import Option, Part, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
@@ -103,11 +102,6 @@ class Reader:
         """The row that shows this line of a journal."""
         return row_of(self._db, self._number(session), seq)
 
-    def proposed(self, of: Of) -> int:
-        """How many changes of skills or memories wait for a word."""
-        row = self._db.execute("SELECT count(*) FROM proposal WHERE state = 'open' AND \"of\" = ?", (of,)).fetchone()
-        return int(row[0])
-
     def find_in(self, session: str, text: str, limit: int = 1000) -> list[int]:
         """The lines of one session that hold all the words, in order."""
         return find_in(self._db, self._number(session), text, limit)
@@ -163,6 +157,11 @@ class Reader:
         """The open questions with their sessions, the oldest first."""
         rows = self._waiting("question_asked")
         return [(name, _question(json.loads(payload)["question"], at)) for name, at, payload in rows]
+
+    def proposed(self, of: str) -> int:
+        """How many proposals of this kind wait for a word."""
+        row = self._db.execute("SELECT count(*) FROM proposal WHERE state = 'open' AND of = ?", (of,)).fetchone()
+        return int(row[0])
 
     def consents(self) -> list[OpenConsent]:
         """The open requests whether a call may happen, the oldest first."""

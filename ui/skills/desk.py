@@ -42,6 +42,8 @@ class Desk(QWidget):
         self.opened: OpenSkill | None = None
         self.work = Work("", 0, "")
         self.read_only = False
+        self.checked_as = ""
+        """The name that its text should have; empty for a file that is no skill."""
         self.header = SkillHeader(look)
         self.card = Card(look)
         self.editor = SkillEditor(look)
@@ -64,6 +66,7 @@ class Desk(QWidget):
         """Open one: with `work` as far as it was written."""
         same = self.opened is not None and work is self.work
         self.opened, self.work = opened, work
+        self.checked_as = opened.row.key.rpartition("/")[2]
         self.read_only = opened.row.state == "archived"
         text = work.body(MAIN)
         saved = work.saved(MAIN)
@@ -76,6 +79,7 @@ class Desk(QWidget):
             )
         else:
             self.editor.saved(saved if isinstance(saved, str) else "")
+            self.editor.source.setReadOnly(self.read_only)
         self.show_findings(opened.findings, None)
         self.compare.show_versions(opened.versions)
         self.files.show_work(work, read_only=self.read_only)
@@ -99,6 +103,7 @@ class Desk(QWidget):
         """A change that waits for a word: what is new in it is marked; it is read only until it is to be edited."""
         self.opened, self.read_only = None, True
         self.work = Work(key, 0, text)
+        self.checked_as = title if path == MAIN else ""
         self.card.hide()
         self.header.show_proposal(title, about, source=source)
         self.editor.open(text, path, read_only=True)

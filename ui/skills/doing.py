@@ -16,6 +16,7 @@ from ui.skills.desk import FILES, Desk
 from ui.skills.door import Door
 from ui.skills.import_dialog import ImportDialog
 from ui.skills.name_dialog import NameDialog
+from ui.skills.works import Works
 from ui.theme import Look
 
 FILE_LIMIT: Final = 10 << 20
@@ -25,12 +26,11 @@ class Shown(Protocol):
     """What of the page is needed here."""
 
     desk: Desk
+    works: Works
 
     def refresh(self, wanted: str = "", *, write: bool = False) -> None: ...
 
     def open(self, key: str) -> None: ...
-
-    def forget(self, key: str) -> None: ...
 
 
 class Doing:
@@ -116,7 +116,7 @@ class Doing:
             else:
                 said = self._tr("Version {} is the newest again, as version {}.").format(version, done.version)
                 self._say(said, (lambda: self.restore(before)) if before != version else None)
-            self._page.forget(key)
+            self._page.works.forget(key)
             self._page.open(key)
 
         self._start(send(), "restore a version")
@@ -219,7 +219,7 @@ class Doing:
     def _rename(self, row: SkillRow, name: str) -> None:
         async def send() -> None:
             key = await self._door.rename(row.key, name)
-            self._page.forget(row.key)
+            self._page.works.forget(row.key)
             self._page.refresh(key)
             self._say(self._tr("{} is called {} now.").format(row.name, name), lambda: self._rename_back(key, row.name))
 
@@ -227,7 +227,7 @@ class Doing:
 
     def _rename_back(self, key: str, name: str) -> None:
         async def send() -> None:
-            self._page.forget(key)
+            self._page.works.forget(key)
             self._page.refresh(await self._door.rename(key, name))
 
         self._start(send(), "rename a skill")

@@ -38,11 +38,11 @@ class Door:
         folder = self._place()
         return await self._bridge.ask(lambda engine: engine.skills.open(key, folder))
 
-    async def check(self, text: str, files: Sequence[str], key: str) -> Checked:
+    async def check(self, text: str, files: Sequence[str], name: str) -> Checked:
         """In a thread of its own: reading a long text takes a while."""
 
         async def look(_engine: object) -> Checked:
-            return await asyncio.to_thread(_checked, text, tuple(files), key.rpartition("/")[2])
+            return await asyncio.to_thread(measured, text, tuple(files), name)
 
         return await self._bridge.ask(look)
 
@@ -171,7 +171,8 @@ def _named(text: str, name: str) -> str:
     return with_field(text, "name", name)
 
 
-def _checked(text: str, files: tuple[str, ...], folder: str) -> Checked:
+def measured(text: str, files: tuple[str, ...], folder: str) -> Checked:
+    """What is to be said of a text."""
     from core.skills.format import read, tokens  # in another thread, and only where skills are written
 
     reading = read(text, [path for path in files if path != MAIN], folder=folder)

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from core.domain.skill import SkillRow
 from ui.skills.rows import chip, state_words
@@ -36,7 +37,13 @@ class SkillHeader(QWidget):
         self._reject = self._button("reject", self.tr("Reject"))
         self._edit = self._button("edit", self.tr("Edit first"))
         self._keep = self._button("keep", self.tr("Keep"), "primary")
-        self._source = self._button("source", "", "link")
+        self._source = QPushButton()
+        self._source.setObjectName("skill.source")
+        self._source.setProperty("tone", "link")
+        self._source.setCursor(Qt.CursorShape.PointingHandCursor)
+        self._source.setFont(_underlined(look))
+        self._source.setToolTip(self.tr("Show the steps that it comes from"))
+        self._source.clicked.connect(lambda: self.wanted.emit("source"))
         self._save.clicked.connect(lambda: self.wanted.emit("save"))
         self._more.clicked.connect(lambda: self.open_menu(self._more.mapToGlobal(self._more.rect().bottomLeft())))
         first = QHBoxLayout()
@@ -56,6 +63,7 @@ class SkillHeader(QWidget):
         second.addWidget(self._source)
         second.addWidget(self._about, 1)
         column.addLayout(second)
+        self._turn(proposal=False)
 
     def show_skill(self, row: SkillRow, versions: int, about: str, deeds: Sequence[Deed]) -> None:
         self._deeds = deeds
@@ -105,6 +113,7 @@ class SkillHeader(QWidget):
         self._title.setFont(look.fonts.title)
         self._about.setFont(look.fonts.second)
         self._state.setFont(look.fonts.caption)
+        self._source.setFont(_underlined(look))
         for part in self.findChildren(Button):
             part.restyle(look)
 
@@ -129,3 +138,9 @@ class SkillHeader(QWidget):
         made = Button(self._look, text, name=f"skill.{name}", tone=tone, icon=icon)
         made.clicked.connect(lambda: self.wanted.emit(name))
         return made
+
+
+def _underlined(look: Look) -> QFont:
+    made = QFont(look.fonts.second)
+    made.setUnderline(True)
+    return made

@@ -19,12 +19,12 @@ from ui.selection import Selection
 from ui.skills.desk import BOTH, USED, Desk
 from ui.skills.doing import Doing
 from ui.skills.door import Door
-from ui.skills.drafts import SkillDrafts
 from ui.skills.moved import MovedDialog
 from ui.skills.reviewing import PREFIX, Reviewing
 from ui.skills.rows import Proposed
 from ui.skills.side import SkillSide
-from ui.skills.work import Work
+from ui.skills.work import Body, Work
+from ui.skills.works import Works
 from ui.theme import Look
 from ui.widgets.own_keys import OwnKeys
 from ui.widgets.words import label
@@ -56,15 +56,14 @@ class SkillsPanel(Page, OwnKeys):
         self._look, self._start, self._tell, self._say = look, start, tell, say
         self._selection, self._reading, self._state = selection, reading, state
         self._begin, self._go_to = begin, go_to
-        self._works: dict[str, Work] = {}
         self._opening = ""
         self._wanted, self._folded, self._saving, self._write = "", False, False, False
         self.door = Door(bridge)
-        self._drafts = SkillDrafts(state.folder)
+        self.works = Works(state.folder)
         self.side = SkillSide(look)
         self.desk = Desk(look)
         self._doing = Doing(self, self, look, self.door, start=start, say=say, tell=tell)
-        self._reviewing = Reviewing(
+        self.reviewing = Reviewing(
             self, self, self.door, start=start, say=say, title_of=self._title_of, go_to=self._go_to_row
         )
         self._lay_out()
@@ -77,7 +76,8 @@ class SkillsPanel(Page, OwnKeys):
             self._wanted = about[0]
         session = self._reading.reader.session(self._selection.session) if self._reading.reader else None
         self.door.folder = session.folder if session else ""
-        self.side.show_unsaved(self._drafts.keys())
+        self.works.look()
+        self.side.show_unsaved(self.works.unsaved())
         self.refresh()
 
     def refresh(self, wanted: str = "", *, write: bool = False) -> None:
@@ -87,13 +87,14 @@ class SkillsPanel(Page, OwnKeys):
 
         async def look() -> None:
             rows = await self.door.rows()
-            self.show_rows(rows, self._reviewing.lines(await self.door.proposed()))
+            self.show_rows(rows, self.reviewing.lines(await self.door.proposed()))
 
         self._start(look(), "list the skills")
 
     def show_rows(self, rows: Sequence[SkillRow], proposed: Sequence[Proposed]) -> None:
         self.side.show_rows(rows, proposed, self.door.folder)
-        if self._reviewing.knows(self._reviewing.shown) and not self._wanted:
+        self.counted.emit()
+        if self.reviewing.knows(self.reviewing.shown) and not self._wanted:
             return
         held = self.desk.opened.row.key if self.desk.opened else ""
         known = {row.key: row for row in rows}
@@ -104,7 +105,7 @@ class SkillsPanel(Page, OwnKeys):
         if key == self._wanted or named.get(self._wanted) == key:
             self._wanted = ""
         self._stack.setCurrentWidget(self.desk if key else self._empty)
-        if key and key != held:
+        if key and (key != held or (self.desk.opened and known[key].digest != self.desk.opened.row.digest)):
             self.open(key)
         elif key and self.desk.opened:
             self.desk.show_row(known[key])
@@ -115,10 +116,9 @@ class SkillsPanel(Page, OwnKeys):
         if key.startswith(PREFIX):
             self._stack.setCurrentWidget(self.desk)
             self._opening = key
-            self._reviewing.open(key.removeprefix(PREFIX))
+            self.reviewing.open(key.removeprefix(PREFIX))
             self.side.list.mark(key)
             return
-
         self._opening = key
 
         async def look() -> None:
@@ -130,16 +130,9 @@ class SkillsPanel(Page, OwnKeys):
 
     def show_skill(self, opened: OpenSkill) -> None:
         key = opened.row.key
-        self._reviewing.shown = ""
-        work = self._works.get(key)
-        known = work is not None and (work.base, work.saved(MAIN)) == (opened.base, opened.text)
-        if work is not None and (work.changed or known):
-            work.know(opened.files)
-        else:
-            work = self._works[key] = Work(key, opened.base, opened.text, opened.files)
-            if draft := self._drafts.draft(key):
-                work.take_up(draft)
-        self.desk.show_skill(opened, work)
+        self.keep()  # what was typed while it was on its way
+        self.reviewing.shown = ""
+        self.desk.show_skill(opened, self.works.of(opened))
         self.side.list.mark(key)
         self._state.keep_text("skill", key)
         self.check()
@@ -151,10 +144,13 @@ class SkillsPanel(Page, OwnKeys):
 
     def check(self) -> None:
         """Ask what is to be said of the text as it is now."""
-        text, work = self.desk.editor.text(), self.desk.work
+        text, work, name = self.desk.editor.text(), self.desk.work, self.desk.checked_as
+        if not name:
+            self.desk.show_findings((), None)
+            return
 
         async def look() -> None:
-            found = await self.door.check(text, work.paths(), work.key)
+            found = await self.door.check(text, work.paths(), name)
             if self.desk.work is work:
                 self.desk.show_findings(found.findings, found.measures)
 
@@ -167,6 +163,11 @@ class SkillsPanel(Page, OwnKeys):
             self.desk.used.show_uses(await self.door.uses(key))
 
         self._start(look(), "look where a skill was used")
+
+    def unsaved(self) -> str:
+        """Nothing is lost when the window closes: it is kept first."""
+        self.keep()
+        return ""
 
     def hear(self, facts: Sequence[object]) -> None:
         """What a run proposes, decides or uses is seen at once."""
@@ -191,7 +192,7 @@ class SkillsPanel(Page, OwnKeys):
             if isinstance(done, Moved):
                 self._ask_which(done, text)
             else:
-                self._settle(done, work, text)
+                self._settle(done, work, {**changes, MAIN: text})
 
         self._start(send(), "save a skill")
 
@@ -202,48 +203,36 @@ class SkillsPanel(Page, OwnKeys):
             return
         self.desk.now()
         try:
-            if work.changed:
-                self._drafts.keep(work.draft())
-            else:
-                self._drafts.drop(work.key)
+            self.works.keep(work)
         except OSError as error:
             what = self.tr("What is written here would be lost in an accident.")
             self._tell(Trouble(what, f"{error.strerror or error}.", self.tr("Save it, or make room on the disk.")))
-        self.side.show_unsaved({key for key, each in self._works.items() if each.changed} | self._drafts.keys())
+        self.side.show_unsaved(self.works.unsaved())
 
     def discard(self) -> None:
         """Throw away what is not saved; it can be taken back."""
-        work, text = self.desk.work, self.desk.editor.text()
-        draft = work.draft()
-        self._drafts.drop(work.key)
-        self._works.pop(work.key, None)
-        self.desk.clear()
-        self.open(work.key)
+        draft = self.desk.work.draft()
 
-        def undo() -> None:
-            self._works.pop(draft.key, None)
+        def show() -> None:
             self.desk.clear()
-            self._drafts.keep(draft)
             self.open(draft.key)
 
-        if text or draft.texts:
-            self._say(self.tr("What was not saved is thrown away."), undo)
+        def undo() -> None:
+            self.works.put_back(draft)
+            show()
+
+        self.works.drop(draft.key)
+        self.works.forget(draft.key)
+        show()
+        self._say(self.tr("What was not saved is thrown away."), undo)
 
     def take_up(self, key: str) -> None:
         """A proposal that was being edited is edited on."""
-        draft = self._drafts.draft(key)
+        draft = self.works.draft(key)
         text = draft.texts.get(MAIN) if draft else None
         if text is not None:
             self.desk.edit_proposal()
             self.desk.editor.source.replace_all(text)
-
-    def drop_draft(self, key: str) -> None:
-        """What was written of it is kept elsewhere now, or nowhere."""
-        self._drafts.drop(key)
-
-    def forget(self, key: str) -> None:
-        """It changes under what was read of it: the next look reads it anew."""
-        self._works.pop(key, None)
 
     def do(self, name: str) -> None:
         """A deed of the head, the menu or the card."""
@@ -258,7 +247,7 @@ class SkillsPanel(Page, OwnKeys):
         elif self.desk.opened:
             self._doing.do(name, self.desk.opened.row)
         else:
-            self._reviewing.do(name)
+            self.reviewing.do(name)
 
     def try_it(self) -> None:
         """A run that is asked to use it; what is not saved would not be in it."""
@@ -267,13 +256,8 @@ class SkillsPanel(Page, OwnKeys):
         elif self.desk.opened:
             self._begin(self.tr("Use the skill {} to ").format(self.desk.opened.row.name))
 
-    def _settle(self, done: Saved, work: Work, text: str) -> None:
-        key = work.key
-        work.settle(done.version, text)
-        self._works.pop(key, None)
-        self._works[done.key] = work
-        work.key = done.key
-        self._drafts.drop(key)
+    def _settle(self, done: Saved, work: Work, saved: dict[str, Body]) -> None:
+        self.works.settle(work, done, saved)
         self.keep()
         self.desk.show_saving()
         said = self.tr("Nothing differed from version {}.") if done.unchanged else self.tr("Saved as version {}.")

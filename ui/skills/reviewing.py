@@ -12,6 +12,7 @@ from ui.page import Say, Start
 from ui.skills.desk import Desk
 from ui.skills.door import Door
 from ui.skills.rows import Proposed
+from ui.skills.works import Works
 
 PREFIX = "proposal/"
 
@@ -20,14 +21,13 @@ class Shown(Protocol):
     """What of the page is needed here."""
 
     desk: Desk
+    works: Works
 
     def refresh(self, wanted: str = "") -> None: ...
 
     def open(self, key: str) -> None: ...
 
     def take_up(self, key: str) -> None: ...
-
-    def drop_draft(self, key: str) -> None: ...
 
 
 class Reviewing:
@@ -64,7 +64,7 @@ class Reviewing:
             proposal = self._all[name]
             before = await self._door.before(name)
             self.shown = name
-            self._show(proposal, before)
+            self.show(proposal, before)
 
         self._start(look(), "look at a proposal")
 
@@ -88,7 +88,7 @@ class Reviewing:
         async def send() -> None:
             done = await self._door.settle(proposal.id, how, text)
             self.shown = ""
-            self._page.drop_draft(f"{PREFIX}{proposal.id}")
+            self._page.works.drop(f"{PREFIX}{proposal.id}")
             self._page.refresh(done.result.partition(" ")[0] if how == "keep" else "")
             said = self._tr("{} is kept.") if how == "keep" else self._tr("The proposal for {} is rejected.")
             self._say(said.format(self._name(proposal)), lambda: self._undo(proposal))
@@ -102,7 +102,8 @@ class Reviewing:
 
         self._start(send(), "undo a proposal")
 
-    def _show(self, proposal: Proposal, before: str | None) -> None:
+    def show(self, proposal: Proposal, before: str | None) -> None:
+        """Beside what stands there now."""
         was = before or ""
         added = [line for block in difference(was, proposal.text).blocks for line in range(block.new, block.new_end)]
         about = " · ".join(part for part in (self._what(proposal), self._quoted(proposal.reason)) if part)

@@ -81,18 +81,18 @@ class Work:
         """The files as the library knows them now."""
         self._files = {file.path: file for file in files}
 
-    def settle(self, version: int, text: str) -> None:
-        """All of it was saved as this version, with this main text; what was written since stays."""
-        now = {path: body for path, body in self._now.items() if path == MAIN and body != text}
-        for path, body in self._now.items():
+    def settle(self, version: int, saved: Mapping[str, Body]) -> None:
+        """These were saved as this version; what was written since stays."""
+        for path, body in saved.items():
             if body is None:
                 self._files.pop(path, None)
                 self._saved.pop(path, None)
-            elif path not in now:
+            else:
                 self._saved[path] = body
-                self._files.setdefault(path, SkillFile(path, "", len(body)))
-        self._saved[MAIN] = text
-        self.base, self._now = version, now
+                if path != MAIN:
+                    self._files.setdefault(path, SkillFile(path, "", len(body)))
+        self._now = {path: body for path, body in self._now.items() if path not in saved or saved[path] != body}
+        self.base = version
 
     def draft(self) -> SkillDraft:
         """What is kept on the disk while it is written: the texts; a picture is read again."""

@@ -153,7 +153,6 @@ class Telling:
         bodies = {blob_hash(body): body for _, _, body in files}
         attached = tuple(Attachment(name, media, blob_hash(body), len(body)) for name, media, body in files)
         self._say(PersonSpoke(Text(text), attached), bodies)
-        self._start()
 
     def reply(
         self, text: str = "", *, at: int = 0, id: str = "", thought: str = "", calls: Sequence[Asked] = (),
@@ -188,6 +187,10 @@ class Telling:
         attached = tuple(Attachment(name, media, blob_hash(body), len(body)) for name, media, body in files)
         self._say(ToolReturned(self._calls[id], Text(output), failed, exit_code, attached), bodies)
         self._open.pop(id, None)
+
+    def settle(self) -> None:
+        """The reply that was told is whole."""
+        self._flush()
 
     def used(self, usage: Usage) -> None:
         """What the last reply used, where its transcript says so apart from it."""

@@ -61,6 +61,7 @@ SAMPLES = (
     Holds("mini-swe-agent", FOREIGN / "mini-swe-agent" / "old.traj.json", 1, 1, 2, 1, 1, 0, 0, 0, 1),
     Holds("SWE-agent", FOREIGN / "swe-agent" / "mend.traj", 1, 1, 2, 2, 2, 0, 0, 0, 2),
     Holds("Inspect", FOREIGN / "inspect" / "log.eval", 1, 1, 2, 1, 1, 0, 22, 14, 0),
+    Holds("OpenTelemetry", FOREIGN / "opentelemetry" / "pydantic-ai.json", 1, 1, 2, 1, 1, 0, 132, 26, 0),
     Holds("OpenHands", FOREIGN / "openhands" / "conv1", 1, 1, 2, 1, 1, 0, 0, 0, 2),
     Holds("OpenHands", FOREIGN / "openhands" / "first.json", 1, 1, 2, 1, 1, 0, 0, 0, 1),
 )
@@ -245,7 +246,7 @@ def test_an_imported_session_is_read_and_its_fork_trusts_nothing_of_it(tmp_path:
                 session, PersonSpoke(Text("go")), RunStarted("scripted", mode="trust", allow=("run",)),
                 QuestionAsked(Question("q", "May I?"), "r1c1"), ConsentAsked(request),
             )  # fmt: skip
-            path = (await made.desk.export(session, "json", tmp_path / "x.journeyman")).path
+            path = (await made.desk.export(session, "json", tmp_path / "x.journeyman.json")).path
         services = await assemble(tmp_path / "to", lambda error: None)
         try:
             engine = services.engine

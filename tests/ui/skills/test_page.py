@@ -10,9 +10,24 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSlider,
+    QApplication,
+    QComboBox,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollBar,
+    QWidget,
+)
 
+from core.domain.proposal import Proposal
 from core.domain.skill import MAIN, Moved, Saved
 from tests.e2e.killing import environment
 from tests.ui.hands import click, find, press, write
@@ -167,7 +182,17 @@ def test_what_is_taken_in_is_seen_first_and_off_until_it_is_trusted(
     async def act(person: Person) -> None:
         await kept(person, "letters", SKILL)
         page = await opened(person)
-        page._doing.look_in(str(packed))
+        carried = QMimeData()
+        carried.setUrls([QUrl.fromLocalFile(str(packed))])
+        page.dropEvent(
+            QDropEvent(
+                QPointF(20, 20),
+                Qt.DropAction.CopyAction,
+                carried,
+                Qt.MouseButton.LeftButton,
+                Qt.KeyboardModifier.NoModifier,
+            )
+        )
         dialog = await until(lambda: page.findChild(ImportDialog), "what it would bring")
         assert [row.name for row in page.side.rows() if row.source == "library"] == ["letters"]
         click(find(dialog, QPushButton, "skill.import.yes"))
@@ -181,6 +206,22 @@ def test_what_is_taken_in_is_seen_first_and_off_until_it_is_trusted(
         assert not page.desk.card.isVisible()
         person.window.toast.undo()
         await until(lambda: page.desk.opened and page.desk.opened.row.state != "on", "trust taken back")
+
+    live(qapp, home, act)
+
+
+def test_a_skill_is_tried_in_a_run_as_it_was_saved(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        await kept(person, "letters", SKILL)
+        page = await opened(person, "letters")
+        await shown(page, "library/letters")
+        page.desk.editor.source.insertPlainText("x")
+        click(find(page, QPushButton, "skill.try"))
+        assert "Save it first" in person.window.toast.accessibleName() and page.isVisible()
+        page.discard()
+        await until(lambda: page.desk.opened and not page.desk.work.changed, "as it was saved")
+        click(find(page, QPushButton, "skill.try"))
+        assert person.window.start.begin.words() == "Use the skill letters to"
 
     live(qapp, home, act)
 
@@ -207,6 +248,66 @@ def test_text_that_is_not_saved_waits_while_another_skill_is_read(qapp: QApplica
     live(qapp, home, act)
 
 
+def test_a_proposal_is_seen_edited_kept_and_taken_back(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        await kept(person, "letters", SKILL)
+        engine = person.program.engine
+        better = SKILL.replace("Read first.", "Read first.\nAsk for the tone.")
+
+        async def propose(text: str) -> Proposal:
+            wanted = Proposal("", "skill", "patch", "letters", text, "the tone was wrong", 1)
+            return await engine.ask(lambda e: e.proposals.make(wanted))
+
+        first = await propose(better)
+        page = await opened(person)
+        await until(lambda: page.side.proposed(), "what waits")
+        assert person.window.pages.page("skills") is page and person.window._reading.proposed("skill") == 1
+        page.open(f"proposal/{first.id}")
+        edit, keep = find(page, QPushButton, "skill.edit"), find(page, QPushButton, "skill.keep")
+        await until(keep.isVisible, "the proposal on the desk")
+        source = page.desk.editor.source
+        assert page.desk.editor.text() == better and source.isReadOnly()
+        press(source, Qt.Key.Key_X)
+        assert page.desk.editor.text() == better, "nothing is written before it is wished"
+        click(edit)
+        press(source, Qt.Key.Key_End, CONTROL)
+        write(source, "Twice.")
+        click(keep)
+        await shown(page, "library/letters")
+        await until(lambda: page.desk.work.base == 2, "version 2")
+        assert page.desk.editor.text() == f"{better}Twice." and not page.side.proposed()
+        person.window.toast.undo()
+        await until(lambda: page.side.proposed() == [] and _text(page) == SKILL, "taken back")
+        second = await propose(better.replace("tone", "date"))
+        page.refresh()
+        await until(lambda: page.side.proposed(), "what waits")
+        page.open(f"proposal/{second.id}")
+        await until(keep.isVisible, "the proposal on the desk")
+        click(find(page, QPushButton, "skill.reject"))
+        await until(lambda: not page.side.proposed(), "rejected")
+        assert await engine.ask(lambda e: e.skills.text("library/letters")) == SKILL
+        person.window.toast.undo()
+        await until(lambda: page.side.proposed(), "it waits again")
+
+    live(qapp, home, act)
+
+
+def _text(page: SkillsPanel) -> str:
+    return page.desk.editor.text()
+
+
+def test_what_was_typed_last_is_kept_when_the_window_closes(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        await kept(person, "letters", SKILL)
+        page = await opened(person, "letters")
+        await shown(page, "library/letters")
+        write(page.desk.editor.source, "x")
+
+    live(qapp, home, act)
+    draft = SkillDrafts(home).draft("library/letters")
+    assert draft is not None and draft.texts == {MAIN: f"x{SKILL}"}
+
+
 def test_a_narrow_page_folds_the_sidebar(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         await kept(person, "letters", SKILL)
@@ -226,7 +327,8 @@ def test_a_narrow_page_folds_the_sidebar(qapp: QApplication, home: Path) -> None
 TYPING = """
 import asyncio, sys
 from pathlib import Path
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
 from app.display import application
 from tests.ui.skills.test_page import SKILL, kept, opened, shown
@@ -276,3 +378,33 @@ def test_killed_while_typing_the_text_is_back(qapp: QApplication, home: Path) ->
 
     live(qapp, home, act)
     asyncio.set_event_loop(None)
+
+
+def test_every_control_of_the_page_has_a_name(qapp: QApplication, home: Path) -> None:
+    """For those who hear the page, and for those who steer it by names."""
+
+    async def act(person: Person) -> None:
+        await kept(person, "letters", SKILL)
+        page = await opened(person, "letters")
+        await shown(page, "library/letters")
+        page.desk.editor.finder.open()
+        kinds = (QAbstractButton, QLineEdit, QComboBox, QAbstractItemView, QPlainTextEdit, QAbstractSlider)
+        found = [part for kind in kinds for part in page.findChildren(kind)]
+        controls = [part for part in found if not isinstance(part, QScrollBar | QHeaderView) and not _of_qt(part)]
+        assert len(controls) > 30
+        unnamed = [f"{type(part).__name__} in {part.parent()}" for part in controls if not part.objectName()]
+        silent = [
+            part.objectName()
+            for part in controls
+            if not part.accessibleName() and not (isinstance(part, QAbstractButton) and part.text())
+        ]
+        assert unnamed == [] and set(silent) <= {"skill.source", "skill.card.no", "skill.card.yes"}  # named when shown
+
+    live(qapp, home, act)
+
+
+def _of_qt(part: QWidget) -> bool:
+    """A part that Qt makes itself, inside of one of ours."""
+    around = part.parentWidget()
+    inside = around is not None and around.metaObject().className().startswith(("QLineEdit", "QComboBox"))
+    return inside or isinstance(around, QLineEdit) or part.objectName().startswith("qt_")

@@ -131,8 +131,7 @@ def test_work_knows_what_is_not_saved(acts: list[tuple[str, str, str]]) -> None:
             work.rename(path, "new")
             now["new"] = now.pop(path)
         elif act == "save":
-            text = now[MAIN]
-            work.settle(work.base + 1, text)
+            work.settle(work.base + 1, {MAIN: now[MAIN], **work.changes()})
             saved = dict(now)
         assert set(work.paths()) == set(now)
         assert work.changed == (saved != now)
@@ -142,8 +141,9 @@ def test_work_knows_what_is_not_saved(acts: list[tuple[str, str, str]]) -> None:
 def test_what_is_written_while_a_save_is_under_way_stays_unsaved() -> None:
     work = Work("library/x", 1, "one")
     work.write(MAIN, "two, and more")
-    work.settle(2, "two")
-    assert work.changed and work.base == 2 and work.body(MAIN) == "two, and more"
+    work.write("a.sh", "ls -l")
+    work.settle(2, {MAIN: "two", "a.sh": "ls"})
+    assert work.base == 2 and work.changes() == {MAIN: "two, and more", "a.sh": "ls -l"}
     again = Work("library/x", 2, "two")
     again.take_up(SkillDraft("library/x", 1, {MAIN: "two", "scripts/x.sh": "ls"}))
     assert again.base == 1 and again.changes() == {"scripts/x.sh": "ls"}
@@ -240,6 +240,10 @@ def test_files_are_added_named_and_taken_away_by_keys(qtbot: QtBot, look: Look) 
     tab.source.setFocus()
     write(tab.source, "# ")
     assert work.changes() == {"scripts/a.sh": "# ls\n"}
+    press(tab.source, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    write(find(tab, QLineEdit, "skill.find.words"), "ls")
+    qtbot.waitUntil(lambda: find(tab, QLabel, "skill.find.said").text() == "1 of 1")
+    press(find(tab, QLineEdit, "skill.find.words"), Qt.Key.Key_Escape)
     listed = find(tab, QListWidget, "skill.files.list")
     press(listed, Qt.Key.Key_F2)
     dialog = find(tab, NameDialog, "skill.name")
