@@ -20,8 +20,8 @@ NAMES = re.findall(
     r"\S+",
     """
     ACP AGENTS Anthropic API ATIF Brave bubblewrap Changelog CLI Codex cpp CSV Ctrl Debian DeepSeek Esc Gemini Git
-    GitHub glibc GNU Groq HTML Inno JSON keyring Landlock LGPL LM localhost macOS Markdown MCP Ollama OpenAI OpenRouter
-    OpenCode OpenHands OpenTelemetry OTLP PDF PgDown PgUp swe
+    GitHub glibc GNU Groq HTML Inno Jaeger JSON keyring Landlock LGPL LM localhost macOS Markdown MCP Ollama OpenAI
+    OpenRouter OpenCode OpenHands OpenTelemetry OTLP PDF PgDown PgUp swe
     Perfetto pipx Qt README ripgrep SearXNG SQLite SWE Tavily todo TOML Ubuntu URL UTF vLLM worktree worktrees
     """,
 )

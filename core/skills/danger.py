@@ -36,7 +36,7 @@ SIGNS: Final = (
     ),
     _sign(
         r"(\$|%)\{?(\w*_)?(API_?KEY|TOKEN|SECRET|PASSWORD)\w*\}?[^\n]*https?://|"
-        r"\b(curl|wget|fetch|post)\b[^\n]*(\.env\b|id_rsa|\.ssh/|\.aws/|credentials|\$\(\s*env\b|printenv)",
+        r"(\b(curl|wget)\b|\b(fetch|post)\()[^\n]*((?<!\w)\.env\b|id_rsa|\.ssh/|\.aws/|credentials|\$\(\s*env\b|printenv)",
         "Keys or secret files are sent somewhere.",
         "A key that has left this computer is lost.",
     ),
@@ -54,7 +54,7 @@ SIGNS: Final = (
     ),
     _sign(
         r"\b(disable|bypass|turn off|skip)\w*\s+[^.\n]{0,20}"
-        r"\b(sandbox|approval|consent|permission|confirmation|safety)\b|"
+        r"\b(sandbox|approval|consent|permission|confirmation|safety (check|guard|prompt)s?)\b|"
         r"--dangerously-skip-permissions|--no-sandbox\b|--yolo\b",
         "Protection is to be switched off.",
         "What the skill does then is not held back.",

@@ -117,7 +117,6 @@ class Telling:
         self._counted: tuple[str, Usage] = ("", Usage())
         self._round = 0
         self._calls: dict[str, str] = {}
-        self._tools: dict[str, str] = {}
         self._names = 0
         self._open: dict[str, None] = {}
         self._answered = False
@@ -329,7 +328,6 @@ class Telling:
         """Ids of others may come twice; ours do not."""
         self._names += 1
         self._calls[call.id] = name = f"r{self._round}c{self._names}"
-        self._tools[call.id] = call.tool
         return name
 
     def _asked(self, call: Asked) -> None:

@@ -3,7 +3,9 @@
 import asyncio
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -273,6 +275,21 @@ def test_an_imported_session_is_read_and_its_fork_trusts_nothing_of_it(tmp_path:
             await services.close()
 
     asyncio.run(main())
+
+
+def test_nothing_is_learnt_from_what_was_imported(tmp_path: Path) -> None:
+    async def main() -> None:
+        services = await assemble(tmp_path, lambda error: None)
+        try:
+            await services.engine.desk.bring(CLAUDE)
+        finally:
+            await services.close()
+
+    asyncio.run(main())
+    with closing(sqlite3.connect(tmp_path / "journeyman.db")) as db:
+        assert db.execute("SELECT count(*) FROM session").fetchone() == (2,)
+        assert db.execute("SELECT count(*) FROM memory").fetchone() == (0,)
+        assert db.execute("SELECT count(*) FROM memory_use").fetchone() == (0,)
 
 
 def test_a_crash_in_the_middle_of_an_import_leaves_no_run_that_goes(tmp_path: Path) -> None:
