@@ -13,7 +13,6 @@ from app.output import Output, beside, terminal
 from app.single import Lock, refuse_safe
 from core.domain.problems import Problem
 
-
 MOMENTS = 500  # of 20 ms that an owner gets to begin to listen, or to be gone: on a busy machine it takes seconds
 
 

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from core.domain.memory import Memory
+from ui.memory.link import LinkLine
 from ui.memory.plot import StrengthPlot
 from ui.memory.versions import Versions
 from ui.memory.words import KIND_INKS, TitleOf, author_words, helped_words, kind_words, part_words, reach_words, tr
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 USES: Final = 12  # runs that are listed
 SIDE: Final = 16
+WENT: Final = {
+    "good": ("circle-check", "done", "went well"),
+    "bad": ("circle-x", "failed", "did not help"),
+}
 
 
 class MemoryCard(QWidget):
@@ -162,9 +167,10 @@ class MemoryCard(QWidget):
         grid.addWidget(label(learnt, fonts.second), row, 1)
         if title:
             grid.addWidget(label(tr("In"), fonts.second, "second"), row + 1, 0)
-            link = self._link(visible(title), "memory.card.source", tr("Show the session where it was learnt"))
+            told = tr("Show the session where it was learnt")
+            link = LinkLine(self._look, visible(title), name="memory.card.source", told=told)
             link.clicked.connect(partial(self.go_to.emit, memory.session, memory.seq))
-            grid.addWidget(link, row + 1, 1, Qt.AlignmentFlag.AlignLeft)
+            grid.addWidget(link, row + 1, 1)
         return grid
 
     def _said_of(self, shown: "Shown") -> list[tuple[str, str]]:
@@ -205,9 +211,9 @@ class MemoryCard(QWidget):
         told = tr("Only one of these can be right. Open it, and edit or forget the wrong one.")
         column.addWidget(label(told, self._look.fonts.second, "waiting", wrap=True))
         for one in links:
-            button = self._link(_cut(one.said.text), "memory.card.other", visible(one.said.text))
-            button.clicked.connect(partial(self.other.emit, one.id))
-            column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+            link = LinkLine(self._look, visible(one.said.text), name="memory.card.other", told=tr("Show this memory"))
+            link.clicked.connect(partial(self.other.emit, one.id))
+            column.addWidget(link)
 
     def _add_uses(self, column: QVBoxLayout, shown: "Shown") -> None:
         fonts = self._look.fonts
@@ -219,24 +225,19 @@ class MemoryCard(QWidget):
             column.addWidget(label(f"{name}: {_share(share)}", fonts.second, "second", wrap=True))
         for use in shown.uses[:USES]:
             title = visible(self._title_of(use.session)) or tr("a session that is gone")
-            how = tr("used") if use.used else tr("not used")
-            went = {"good": tr("went well"), "bad": tr("did not help")}.get(use.went, "")
-            words = " · ".join(part for part in (_cut(title, 26), how, went) if part)
-            icon = {"good": "circle-check", "bad": "circle-x"}.get(use.went, "circle-ellipsis")
-            button = Button(self._look, words, name="memory.card.use", icon=icon, tone="quiet")
-            button.setToolTip(tr("Show {}").format(title))
-            button.clicked.connect(partial(self.go_to.emit, use.session, 0))
-            column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+            how = "" if use.used else tr("not used")
+            icon, token, went = WENT.get(use.went, ("circle-ellipsis", "stopped", ""))
+            words = " · ".join(part for part in (title, how, tr(went) if went else "") if part)
+            link = LinkLine(
+                self._look, words, name="memory.card.use", told=tr("Show this session"), icon=icon, token=token
+            )
+            link.clicked.connect(partial(self.go_to.emit, use.session, 0))
+            column.addWidget(link)
         if (more := len(shown.uses) - USES) > 0:
             column.addWidget(label(tr("and {} older ones").format(f"{more:,}"), fonts.second, "third"))
 
     def _heading(self, words: str) -> QWidget:
         return label(words, self._look.fonts.label, "second")
-
-    def _link(self, words: str, name: str, told: str) -> Button:
-        button = Button(self._look, words, name=name, tone="link")
-        button.setToolTip(told)
-        return button
 
     def _icons(self) -> tuple[tuple[str, str, str], ...]:
         return (
@@ -247,11 +248,6 @@ class MemoryCard(QWidget):
             ("forget", "trash-2", tr("Forget (Del)")),
             ("erase", "x", tr("Erase for good")),
         )
-
-
-def _cut(text: str, most: int = 44) -> str:
-    words = visible(text)
-    return words if len(words) <= most else words[: most - 1] + "…"
 
 
 def _share(share: "Share") -> str:

@@ -50,8 +50,10 @@ class MemoryHead(QWidget):
         self._places.setAccessibleName(tr("For which folder"))
         self._places.setToolTip(tr("For which folder"))
         self._places.setFont(look.fonts.second)
-        self._places.addItem(tr("For all"), "")
-        self.tabs = TabLine(look, self._places, name="memory.tabs", said=tr("Kinds of memory"))
+        self._places.setSizeAdjustPolicy(Choice.SizeAdjustPolicy.AdjustToContents)
+        self._places.addItem(tr("For any folder"), "")
+        self._places.hide()
+        self.tabs = TabLine(look, QWidget(), name="memory.tabs", said=tr("Kinds of memory"))
         self._lay_out()
         self.tabs.chosen.connect(self.chosen)
         self._places.activated.connect(lambda _: self.chosen.emit(self.tab))
@@ -99,8 +101,8 @@ class MemoryHead(QWidget):
     def show_places(self, folders: Sequence[str]) -> None:
         held = self.place
         self._places.clear()
-        self._places.addItem(tr("For all"), "")
-        self._places.addItem(tr("Every folder"), "*")
+        self._places.addItem(tr("For any folder"), "")
+        self._places.addItem(tr("For every folder"), "*")
         for folder in folders:
             self._places.addItem(folder_words(folder), folder)
         self._places.setVisible(bool(folders))
@@ -114,7 +116,7 @@ class MemoryHead(QWidget):
         self._glass.setIcon(icon("search", look.theme.third))
         self._figures.setFont(look.fonts.second)
         self._places.setFont(look.fonts.second)
-        self._places.setMaximumWidth(look.size(180))
+        self._places.setMaximumWidth(look.size(220))
         for part in (self.waits, self.add, self._more, self.tabs):
             part.restyle(look)
 
@@ -131,7 +133,10 @@ class MemoryHead(QWidget):
         above.setContentsMargins(20, 11, 16, 8)
         above.setSpacing(6)
         above.addLayout(first)
-        above.addWidget(self._figures)
+        second = QHBoxLayout()
+        second.addWidget(self._figures, 1)
+        second.addWidget(self._places)
+        above.addLayout(second)
         for name, said in (
             (ALL, tr("All")),
             ("preference", tr("Preferences")),

@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from core.domain.memory import LONGEST
 from core.domain.proposal import Proposal
 from core.timeline.difference import difference
-from ui.memory.words import TitleOf, kind_words, tr, wanted_kind, wanted_words
+from ui.memory.link import LinkLine
+from ui.memory.words import TitleOf, in_lines, kind_words, tr, wanted_kind, wanted_words
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
@@ -41,7 +42,7 @@ class ProposalCard(QWidget):
         self._well = surface("input")
         self._reason = label("", look.fonts.text, name="memory.proposal.reason", wrap=True)
         self._strange = label("", look.fonts.second, "waiting", name="memory.proposal.taint", wrap=True)
-        self._source = Button(look, "", name="memory.proposal.source", tone="link")
+        self._source = LinkLine(look, "", name="memory.proposal.source", told=tr("Show where it comes from"))
         self._keep = Button(look, tr("Keep"), name="memory.proposal.keep", tone="primary")
         self._edit = Button(look, tr("Edit first"), name="memory.proposal.edit")
         self._reject = Button(look, tr("Reject"), name="memory.proposal.reject")
@@ -66,18 +67,18 @@ class ProposalCard(QWidget):
         text = proposal.text or before or ""
         self._text.setText(visible(text))
         changes = before is not None and bool(proposal.text) and before != proposal.text
-        self._text.setVisible(not changes)
+        self._text.show()
         self._lines.setVisible(changes)
         if changes:
-            was, will = f"{visible(before or '')}\n", f"{visible(proposal.text)}\n"
-            self._lines.show_difference(difference(was, will), beside=False, undoable=False)
+            found = difference(in_lines(before or ""), in_lines(proposal.text))
+            self._lines.show_difference(found, beside=False, undoable=False)
         self._well.hide()
         self._reason.setText(f"“{visible(proposal.reason)}”" if proposal.reason else "")
         self._reason.setVisible(bool(proposal.reason))
         strangers = ", ".join(visible(one) for one in proposal.taint)
         self._strange.setText(tr("The run had read words of strangers before: {}").format(strangers))
         self._strange.setVisible(bool(strangers))
-        self._source.setText(self._source_words(proposal))
+        self._source.say(self._source_words(proposal))
         self._source.setVisible(bool(self._source.text()))
         self._edit.setVisible(proposal.what != "archive")
         self._edit.setEnabled(True)
@@ -123,7 +124,7 @@ class ProposalCard(QWidget):
         for part in (self._keep, self._edit, self._reject, self._source):
             part.restyle(look)
         self._lines.restyle(look)
-        self._lines.setFixedHeight(look.size(110))
+        self._lines.setFixedHeight(look.size(130))
 
     def _weigh(self) -> None:
         words = self._field.words()
@@ -133,9 +134,11 @@ class ProposalCard(QWidget):
         title = visible(self._title_of(proposal.session)) if proposal.session else ""
         if not title:
             return ""
-        short = title if len(title) <= 30 else title[:29] + "…"
         steps = ", ".join(str(step) for step in proposal.steps[:4])
-        return tr("Learned from {}, steps {}").format(short, steps) if steps else tr("Learned from {}").format(short)
+        if not steps:
+            return tr("Learned from {}").format(title)
+        said = tr("Learned from {}, step {}") if len(proposal.steps) == 1 else tr("Learned from {}, steps {}")
+        return said.format(title, steps)
 
     def _show_source(self) -> None:
         if self.proposal:
@@ -150,7 +153,7 @@ class ProposalCard(QWidget):
         for button in (self._keep, self._edit, self._reject):
             row.addWidget(button)
         row.addStretch(1)
-        self._lines.setFixedHeight(self._look.size(110))
+        self._lines.setFixedHeight(self._look.size(130))
         column = QVBoxLayout(self)
         column.setContentsMargins(SIDE, 16, SIDE, SIDE)
         column.setSpacing(10)
@@ -158,7 +161,7 @@ class ProposalCard(QWidget):
         column.addWidget(hairline())
         for part in (self._text, self._lines, self._well, self._reason, self._strange):
             column.addWidget(part)
-        column.addWidget(self._source, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._source)
         column.addLayout(row)
         column.addStretch(1)
 

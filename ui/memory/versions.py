@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from core.domain.memory import Change
 from core.timeline.difference import difference
-from ui.memory.words import change_words, tr
+from ui.memory.words import change_words, in_lines, tr
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
@@ -75,7 +75,7 @@ class Versions(QWidget):
     def _fit(self) -> None:
         tall = max(1, self._list.sizeHintForRow(0)) if self._changes else 1
         self._list.setFixedHeight(tall * min(ROWS, len(self._changes)) + 4)
-        self._lines.setFixedHeight(self._look.size(76))
+        self._lines.setFixedHeight(self._look.size(104))
 
     def _show(self) -> None:
         change = next((one for one in self._changes if one.number == self.number), None)
@@ -87,9 +87,8 @@ class Versions(QWidget):
         differs = bool(said and before and said != before)
         self._lines.setVisible(differs)
         if differs:
-            self._lines.show_difference(
-                difference(f"{visible(before)}\n", f"{visible(said)}\n"), beside=False, undoable=False
-            )
+            changes = difference(in_lines(before), in_lines(said))
+            self._lines.show_difference(changes, beside=False, undoable=False)
         why = visible(change.why) if change else ""
         self._why.setText(why)
         self._why.setVisible(bool(why))

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from textwrap import wrap
 from types import MappingProxyType
 from typing import Final
 
@@ -21,6 +22,7 @@ KIND_INKS: Final[Mapping[str, str]] = MappingProxyType(
         "anti-pattern": "failed",
     }
 )
+LINE: Final = 38  # letters that fit beside the list
 TitleOf = Callable[[str], str]
 
 
@@ -103,6 +105,11 @@ def helped_words(memory: Memory) -> str:
     if uses.used:
         return tr("used once") if uses.used == 1 else tr("used {} times").format(uses.used)
     return tr("not used yet")
+
+
+def in_lines(text: str) -> str:
+    """A sentence over several short lines, so that a difference shows the part that is another."""
+    return "\n".join(wrap(visible(text), LINE)) + "\n"
 
 
 def change_words(change: Change) -> str:
