@@ -129,12 +129,12 @@ class Memory:
 
     async def edit(
         self, name: str, text: str, *, base: int = 0, kind: Kind | None = None, reach: Reach | None = None,
-        place: str = "",
+        place: str = "", parts: dict[str, str] | None = None,
     ) -> Remembered:  # fmt: skip
-        """Let it say something else; with `base` only where that is still its version."""
+        """Let it say something else; with `base` only where that is still its version. `parts` are its fields then."""
         memory = self._memories.memory(name)
         said = edited(memory, text) if text and text != memory.said.text else memory.said
-        said = replace(said, kind=kind or said.kind)
+        said = replace(said, kind=kind or said.kind, parts=said.parts if parts is None else parts)
         if reach:
             said = replace(said, reach=reach, place=place)
         return await self._memories.edit(memory.id, said, base=base)
