@@ -107,7 +107,8 @@ def matches(row: SessionRow, words: str) -> bool:
 
 def second_line(row: SessionRow, home: str) -> str:
     """Where the session works and what it is doing, asking, or how it ended."""
-    return " · ".join(part for part in (row.called or short_folder(row.folder, home), _doing(row)) if part)
+    origin = _tr("fork") if row.origin else ""  # it has the title and folder of the one it came from
+    return " · ".join(part for part in (row.called or short_folder(row.folder, home), origin, _doing(row)) if part)
 
 
 def side_text(row: SessionRow, now: int) -> str:
