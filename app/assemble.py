@@ -15,7 +15,7 @@ from core.engine.providers import Providers
 from core.engine.runs import Runs
 from core.engine.skills import Skills
 from core.learning.review import Reviews
-from core.memory.hand import Hand, standing
+from core.memory.hand import Hand, ground
 from core.memory.index import indexed
 from core.memory.memory import Memories
 from core.memory.notes import Notes
@@ -84,7 +84,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     remembered = MemoryBook(opened.path, opened.database, indexed, frozen=opened.frozen)
     memories = Memories(remembered)
     proposals = Proposals(opened.path, opened.database, journal, frozen=opened.frozen)
-    stands = standing(memories, partial(learnable, folder))
+    stands = ground(memories, partial(learnable, folder))
     Notes(journal, memories, lambda: settings.now.memory)
 
     def place(work: Path, session: str) -> Place:
@@ -119,4 +119,5 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     if opened.database:
         end_orphans(MARK.encode())
         await runs.recover()
+        await memories.mend()
     return Services(engine, runs, opened, reader, book, remembered, proposals, reviews)

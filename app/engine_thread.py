@@ -133,11 +133,14 @@ class EngineThread:
 
     async def _stay(self, services: "Services") -> None:
         """Until the window leaves; what is scheduled begins meanwhile, but in safe mode nothing does by itself."""
+        from app.receiving import exchange_traces
+
         schedules = services.engine.schedules
         async with asyncio.TaskGroup() as tasks:
             looking_back = tasks.create_task(services.reviews.watch(), name="reviews")
             if not self._safe:
                 tasks.create_task(schedules.watch(self._met, self._report), name="schedules")
+                tasks.create_task(exchange_traces(services.engine, self._leaving, self._report), name="traces")
             await asyncio.wrap_future(self._leaving)
             schedules.leave()
             looking_back.cancel()

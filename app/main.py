@@ -9,9 +9,11 @@ from pathlib import Path
 from app import places
 from app.arguments import UsageError, parser
 from app.commands.exits import FAILED, STOPPED, USAGE
-from app.output import Output, terminal
+from app.output import Output, beside, terminal
 from app.single import Lock, refuse_safe
 from core.domain.problems import Problem
+
+MOMENTS = 500  # of 20 ms that an owner gets to begin to listen, or to be gone: on a busy machine it takes seconds
 
 
 def main(typed: list[str] | None = None) -> int:
@@ -58,7 +60,7 @@ def command(words: list[str], home: Path, out: Output, *, safe: bool = False) ->
 
     folder = _here()
     lock = Lock(places.lock(home))
-    with asyncio.Runner() as runner:
+    with beside(out) as out, asyncio.Runner() as runner:
         while not lock.take():
             refuse_safe(safe)
             code = runner.run(_through_owner(words, home, folder, out))
@@ -105,7 +107,7 @@ async def _through_owner(words: list[str], home: Path, folder: Path, out: Output
 
     from app.owner import ask_owner
 
-    for _ in range(100):
+    for _ in range(MOMENTS):
         code = await ask_owner(places.socket(home), words, folder, out)
         if code is not None:
             return code

@@ -2,9 +2,12 @@
 
 import dataclasses
 import json
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from core.domain.clock import SECOND
@@ -36,13 +39,52 @@ def terminal() -> Output:
     """Our own standard streams, each line at once: a reader may be waiting for it."""
 
     def printer(stream: Any) -> Callable[[str], None]:
+        below = getattr(stream, "buffer", None)
+        file = getattr(below, "raw", below)
+
         def write(text: str) -> None:
-            stream.write(text.encode(stream.encoding, "replace").decode(stream.encoding) + "\n")
-            stream.flush()
+            if file is None:
+                stream.write(f"{text}\n")
+                return
+            rest = memoryview(f"{text}{os.linesep}".encode(stream.encoding, "replace"))
+            while rest:  # a pipe may take a part at a time
+                rest = rest[file.write(rest) or 0 :]
 
         return write
 
     return Output(printer(sys.stdout), printer(sys.stderr))
+
+
+@contextmanager
+def beside(out: Output) -> Iterator[Output]:
+    """The same, written by a thread of its own: a reader that takes nothing holds up the lines, and not the runs."""
+    from queue import SimpleQueue
+    from threading import Thread
+
+    lines: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+    broken: list[OSError] = []
+
+    def work() -> None:
+        while line := lines.get():
+            try:
+                line()
+            except OSError as error:  # the reader is gone: said where the next line is written
+                broken.append(error)
+
+    def put(line: Callable[[], None]) -> None:
+        if broken:
+            raise broken[0]
+        lines.put(line)
+
+    thread = Thread(target=work, name="lines", daemon=True)
+    thread.start()
+    try:
+        yield Output(lambda text: put(partial(out.write, text)), lambda text: put(partial(out.complain, text)))
+    finally:
+        lines.put(None)
+        thread.join()
+    if broken:
+        raise broken[0]
 
 
 def moment(at: int) -> str:

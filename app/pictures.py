@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QLineEdit, QListWidget, QWidget
 from app import places
 from app.crash import told as crash_report
 from app.display import application
+from app.memory_pictures import memory_pages
 from app.mishaps import Mishaps
 from app.skill_pictures import skill_pages
 from core.domain.problems import Trouble
@@ -249,6 +250,7 @@ def _pages(stage: _Stage) -> Screens:
     stage.compare()
     yield "compare", stage.shell
     yield from skill_pages(window, stage.home, stage.reader)
+    yield from memory_pages(window, stage.home, stage.reader)
     window.selection.leave_page()
 
 

@@ -37,7 +37,7 @@ SCALES = (80, 90, 100, 110, 125, 150, 175, 200)  # per cent of the letters
 SWITCH_S = 0.0005  # how long one thread may keep the others waiting
 SAFE = Trouble(
     "This is safe mode.",
-    "Hooks are off, so is what folders bring along (AGENTS.md); no schedule begins; the window is as at first.",
+    "Hooks are off, so is what folders bring along (AGENTS.md, skills); no schedule begins; the window is as at first.",
     "Close the window and start Journeyman as usual to have them back.",
 )
 

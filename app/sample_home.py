@@ -4,7 +4,7 @@ import asyncio
 from contextlib import closing
 from pathlib import Path
 
-from app import places, sample_skills
+from app import places, sample_memory, sample_skills
 from app.sample_facts import Made, with_calls
 from app.sample_sessions import BODIES, sessions
 from core.domain.clock import SECOND, now
@@ -23,6 +23,7 @@ def make(home: Path) -> None:
             for made in sorted(sessions(), key=lambda made: -made.ago):
                 runner.run(_write(journal, clock, made))
             runner.run(sample_skills.make(home, database, journal, reader))
+            runner.run(sample_memory.make(database, journal, reader))
 
 
 class _Clock:

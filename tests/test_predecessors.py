@@ -10,10 +10,12 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "resources" / "help" / "predecessors.md"
 ROWS = (
     *(f"P{n}" for n in range(1, 43)), *(f"L{n}" for n in range(1, 37)), *(f"V{n}" for n in range(1, 13)),
-    *(f"A{n}" for n in range(27, 34)), "X1", "X2", "X4", "X5", "X6",
+    *(f"A{n}" for n in range(6, 39)), "A1", "A2", *(f"H{n}" for n in range(1, 11)), *(f"N{n}" for n in range(1, 11)),
+    *(f"X{n}" for n in range(1, 8)),
 )  # fmt: skip
 DEFECTS = (
     *(f"B{n}" for n in range(1, 11)), *(f"L-B{n}" for n in range(1, 14)), *(f"V-B{n}" for n in range(1, 9)),
+    *(f"A-B{n}" for n in range(1, 12)),
 )  # fmt: skip
 NO_TEST = re.compile(r"\b(Left out|Not built)\b")
 
@@ -43,7 +45,7 @@ def told() -> Iterator[str]:
 
 
 def test_no_row_of_theirs_is_missing() -> None:
-    there = {name for row in rows() for name in re.findall(r"\b(?:[LV]-)?[A-Z]\d+\b", row[0])}
+    there = {name for row in rows() for name in re.findall(r"\b(?:[LVA]-)?[A-Z]\d+\b", row[0])}
     assert [name for name in (*ROWS, *DEFECTS) if name not in there] == []
 
 
@@ -51,7 +53,7 @@ def test_each_defect_has_a_test_that_names_it() -> None:
     tests = list(told())
 
     def shown(defect: str) -> bool:
-        name = re.compile(rf"(?<![VL]_)_{defect.replace('-', '_')}_|(?<![-\w]){defect}(?!\d)")
+        name = re.compile(rf"(?<![VLA]_)_{defect.replace('-', '_')}_|(?<![-\w]){defect}(?!\d)")
         return any(name.search(each) for each in tests)
 
     assert [defect for defect in DEFECTS if not shown(defect)] == []

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QMimeData, QObject, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QWidget
 
-ENDS = (".journeyman", ".jsonl", ".json", ".traj", ".eval", ".db")
+ENDS = (".jsonl", ".json", ".traj", ".eval", ".db")
 
 
 class FolderDrop(QObject):

@@ -43,6 +43,18 @@ class ExchangeDoor(QObject):
         super().__init__(window)
         self._window, self._bridge, self._tasks = window, bridge, tasks
         self.dialog: QDialog | None = None
+        window.setting_changed.connect(self._hear_setting)
+        tasks.start(self._look_for_traces(), "traces of others")
+
+    async def _look_for_traces(self) -> None:
+        async def port(engine: "Engine") -> int:
+            return engine.settings.now.receive_traces
+
+        self._window.status.show_traces(await self._bridge.ask(port))
+
+    def _hear_setting(self, name: str, value: object) -> None:
+        if name == "receive_traces" and isinstance(value, int):
+            self._window.status.show_traces(value)
 
     def export(self, session: str) -> None:
         """Ask how a session is to leave, and let it."""

@@ -25,7 +25,7 @@ from ui.widgets.button import Button
 from ui.widgets.tip import tip
 from ui.widgets.words import breakable, label
 
-ENDS = "*.journeyman *.jsonl *.json *.traj *.eval *.db"
+ENDS = "*.jsonl *.json *.traj *.eval *.db"
 
 
 class Left(NamedTuple):

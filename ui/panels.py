@@ -41,6 +41,15 @@ def _skills(parts: PageParts) -> Page:
     )  # fmt: skip
 
 
+def _memory(parts: PageParts) -> Page:
+    from ui.memory.panel import MemoryPanel
+
+    return MemoryPanel(
+        look=parts.look, bridge=parts.bridge, start=parts.start, say=parts.say, selection=parts.selection,
+        reading=parts.reading, go_to=parts.go_to,
+    )  # fmt: skip
+
+
 def _compare(parts: PageParts) -> Page:
     from ui.compare.panel import ComparePanel
 
@@ -50,7 +59,8 @@ def _compare(parts: PageParts) -> Page:
 
 
 PANELS: Final = (
-    Panel("skills", "Skills", "wrench", _skills),
+    Panel("skills", "Skills", "wrench", _skills, waits=lambda reading: reading.proposed("skill")),
+    Panel("memory", "Memory", "brain", _memory, waits=lambda reading: reading.proposed("memory")),
     Panel("usage", "Usage", "chart-column", _usage),
     Panel("compare", "Compare", "columns-2", _compare, listed=False),
 )

@@ -16,6 +16,10 @@ class Reading:
     def __init__(self) -> None:
         self.reader: Reader | None = None
 
+    def proposed(self, of: str) -> int:
+        """How many proposals of this kind wait for a word."""
+        return self.reader.proposed(of) if self.reader else 0
+
     def steps(self, session: str, first: int, count: int) -> list[Step]:
         return self.reader.steps(session, first, count) if self.reader else []
 

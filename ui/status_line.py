@@ -40,7 +40,10 @@ class StatusLine(QFrame):
         row.setSpacing(8)
         self._walls = ElidedLabel("", look.fonts.second, "second", name="status.walls")
         self._walls.hide()
+        self._traces = ElidedLabel("", look.fonts.second, "second", name="status.traces")
+        self._traces.hide()
         row.addWidget(self._data, 1)
+        row.addWidget(self._traces)
         row.addWidget(self._walls)
         row.addWidget(self._waiting)
         row.addWidget(self._commands)
@@ -58,6 +61,12 @@ class StatusLine(QFrame):
         self._waiting.setText(self.tr("{} waiting").format(count))
         self._waiting.setAccessibleName(self.tr("{} waiting for you").format(count))
 
+    def show_traces(self, port: int) -> None:
+        """Others on this machine may send what their agents do, or nobody may for 0."""
+        self._traces.setVisible(port > 0)
+        self._traces.show_text(self.tr("Receiving traces on port {}").format(port))
+        self._traces.setToolTip(self.tr("Programs on this machine send here; set it in the settings, under Network"))
+
     def show_walls(self, level: Level, more: str) -> None:
         """How well commands are confined here; `more` is read where the pointer rests, and aloud."""
         said = {
@@ -74,6 +83,7 @@ class StatusLine(QFrame):
         self._look = look
         self._data.setFont(look.fonts.second)
         self._walls.setFont(look.fonts.second)
+        self._traces.setFont(look.fonts.second)
         self._waiting.restyle(look)
         self._commands.restyle(look)
         self.setFixedHeight(look.size(HEIGHT) + 6)

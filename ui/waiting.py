@@ -5,12 +5,15 @@ from typing import Final
 
 from core.domain.consent import ConsentAsked, ConsentGiven
 from core.domain.events import RunEnded, RunStarted
+from core.domain.proposal import ProposalMade, ProposalSettled
 from core.domain.question import QuestionAnswered, QuestionAsked
 from ui.ask.place import Asked
 from ui.ask.wanted import Wanted
 from ui.reading import Reading
 
-ASKING: Final = (QuestionAsked, QuestionAnswered, ConsentAsked, ConsentGiven, RunEnded, RunStarted)
+ASKING: Final = (
+    QuestionAsked, QuestionAnswered, ConsentAsked, ConsentGiven, ProposalMade, ProposalSettled, RunEnded, RunStarted,
+)  # fmt: skip
 
 
 class Waiting:

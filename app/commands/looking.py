@@ -54,6 +54,8 @@ async def show(context: Context) -> int:
             out.write(step_line(step))
         elif step.kind in {"person", "reply"}:
             out.write(f"       {'You: ' if step.kind == 'person' else ''}{step.object}")
+        elif step.kind == "memory":
+            out.write(f"       Recalled {step.object}")
     return DONE
 
 

@@ -152,7 +152,10 @@ async def _diff(context: Context) -> int:
 def write_difference(context: Context, before: str, after: str) -> None:
     """Line by line, with + and -."""
     for row in difference(before, after).rows():
-        context.out.write(f"@@ {row.text} lines alike" if row.sign == "head" else row.sign + row.text.rstrip("\r\n"))
+        if row.sign != "head":
+            context.out.write(row.sign + row.text.rstrip("\r\n"))
+        elif row.text != "0":
+            context.out.write(f"@@ {row.text} lines alike")
 
 
 async def _restore(context: Context) -> int:

@@ -134,7 +134,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.close("request", "failed", object=line(trouble.what), marks={"wait_ms": int(wait_s * 1000)})
         case Delegated() | DelegateEnded() | MemoryRecalled() | MemoryFailed():
             _beside(entry.event, changed)
-        case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted() | HookRan() | ProposalMade():
+        case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted() | HookRan():
             _call(entry.event, changed)
         case CommandEnded():
             _command(entry.event, changed)
@@ -149,18 +149,17 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
         case SessionOpened() | CallAllowed() | QuestionHeld() | DecisionMade() | ProblemReported() | Filing():
             pass  # said by the list, or by the row of their call
-        case SandboxProven(level="verified", open=()) | QueueChanged(did="moved") | SkillUsed() | RecordKept():
-            pass  # as it should be, seen where it waits, in the row of its call, or counted where a reading ends
+        case SandboxProven(level="verified", open=()) | QueueChanged(did="moved") | RecordKept():
+            pass  # as it should be, seen where it waits, or counted where a reading ends
+        case SkillUsed() | ProposalMade():
+            pass  # said by the row of their call
         case (
             LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | CallsWritten() | SandboxProven()
             | QueueChanged() | Scheduled() | WorktreeMade() | TranscriptRead()
         ):  # fmt: skip
             changed.add("notice", "done", object=line(notice(entry.event)))
         case RunPaused(why=why):
-            changed.close("request", "stopped")
-            changed.close("compaction", "stopped")
-            changed.turn("run", "paused")
-            changed.open("paused", key="paused", object=line(why), status="paused")
+            _pause(why, changed)
         case RunInterrupted(why=why, calls=calls):
             _interrupt(why, calls, changed)
         case RunResumed(settled=settled):
@@ -172,9 +171,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
     return changed.rows()
 
 
-def _call(
-    event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainted | HookRan | ProposalMade, changed: "_Pen"
-) -> None:
+def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainted | HookRan, changed: "_Pen") -> None:
     """What became of a call."""
     match event:
         case CallStarted(call_id=call, step=kind, object=what):
@@ -190,8 +187,6 @@ def _call(
                 changed.count(calls=1)
         case Tainted(call_id=call):
             changed.mark(call, outside=1)
-        case ProposalMade(of=of, what=what, target=target, reason=reason):
-            changed.add("proposal", "done", object=line(f"{of} {target}: {reason or what}"))
         case HookRan(moment=moment, command=command, exit_code=code, refused=refused):
             marks = {} if code is None else {"exit": code}
             status = "stopped" if refused else "done" if code == 0 else "failed"
@@ -269,6 +264,13 @@ def _compact(event: ContextCompacted, changed: "_Pen") -> None:
     cost = event.cost or 0.0
     changed.close("compaction", "done", object=line(event.why), marks=marks, tokens=spent, cost=cost)
     changed.count(tokens=spent, cost=cost)
+
+
+def _pause(why: str, changed: "_Pen") -> None:
+    changed.close("request", "stopped")
+    changed.close("compaction", "stopped")
+    changed.turn("run", "paused")
+    changed.open("paused", key="paused", object=line(why), status="paused")
 
 
 def _interrupt(why: str, calls: tuple[str, ...], changed: "_Pen") -> None:

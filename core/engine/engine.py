@@ -283,6 +283,8 @@ class Engine(Care):
         """Obey what the folder brings along, or take its files for words of strangers. `revoke` takes it back."""
         place = workspace(folder)
         await trust(self._book, str(place), trusted, await asyncio.to_thread(brought, place), by)
+        if not trusted:
+            await self.skills.distrust_folder(place)
 
     def _obeyed(self, folder: Path, mode: Mode = DEFAULT_MODE) -> Obeyed:
         return obeyed(self._book.now(), folder, mode)

@@ -29,7 +29,7 @@ async def manage_skill(run: Work, call: Call, asked: ManageSkill) -> None:
     except Problem as problem:
         output, failed = str(problem), True
     await run.record(
-        CallStarted(call.id, MANAGE_SKILL, "skill", managed(asked)), ToolReturned(call.id, Text(output), failed)
+        CallStarted(call.id, MANAGE_SKILL, "proposal", managed(asked)), ToolReturned(call.id, Text(output), failed)
     )
 
 

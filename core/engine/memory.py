@@ -129,34 +129,34 @@ class Memory:
 
     async def edit(
         self, name: str, text: str, *, base: int = 0, kind: Kind | None = None, reach: Reach | None = None,
-        place: str = "",
+        place: str = "", parts: dict[str, str] | None = None,
     ) -> Remembered:  # fmt: skip
-        """Let it say something else; with `base` only where that is still its version."""
+        """Let it say something else; with `base` only where that is still its version. `parts` are its fields then."""
         memory = self._memories.memory(name)
         said = edited(memory, text) if text and text != memory.said.text else memory.said
-        said = replace(said, kind=kind or said.kind)
+        said = replace(said, kind=kind or said.kind, parts=said.parts if parts is None else parts)
         if reach:
             said = replace(said, reach=reach, place=place)
         return await self._memories.edit(memory.id, said, base=base)
 
     async def pin(self, name: str, on: bool = True) -> Remembered:
-        return await self._memories.pin(self._memories.memory(name).id, on)
+        return await self._memories.pin(name, on)
 
     async def archive(self, name: str) -> Remembered:
         """Kept, and told to nobody."""
-        return await self._memories.archive(self._memories.memory(name).id)
+        return await self._memories.archive(name)
 
     async def restore(self, name: str) -> Remembered:
         """Back from the archive, or after it was forgotten."""
-        return await self._memories.restore(self._memories.memory(name).id)
+        return await self._memories.restore(name)
 
     async def forget(self, name: str) -> Remembered:
         """Gone from every list; `restore` brings it back until it is erased."""
-        return await self._memories.forget(self._memories.memory(name).id)
+        return await self._memories.forget(name)
 
     async def erase(self, name: str) -> None:
         """Gone for good, with its versions and what was noted of its use."""
-        await self._memories.erase(self._memories.memory(name).id)
+        await self._memories.erase(name)
 
     async def undo(self, name: str, number: int = 0) -> Remembered | None:
         """Take a change back, the last that counts for 0; None where that leaves nothing of it."""

@@ -53,18 +53,21 @@ class Skills:
 
     async def list(self, folder: Path | None = None, mode: Mode = DEFAULT_MODE) -> tuple[SkillRow, ...]:
         """Every skill, in the order in which they go before each other, with its state there."""
-        return await asyncio.to_thread(self.library.list, folder, self._obeys(folder, mode))
+        real = _real(folder)
+        return await asyncio.to_thread(self.library.list, real, self._obeys(real, mode))
 
     async def key_of(self, name: str, folder: Path | None = None) -> str:
         """Which skill a plain name means."""
-        return await asyncio.to_thread(self.library.key_of, name, folder, self._obeys(folder))
+        real = _real(folder)
+        return await asyncio.to_thread(self.library.key_of, name, real, self._obeys(real))
 
     async def open(self, name: str, folder: Path | None = None) -> OpenSkill:
         """Its text, files, findings and versions; `base` is to be named when it is saved."""
         key = await self.key_of(name, folder)
         if self.library.can_keep and not key.startswith("builtin/"):
             await self.library.kept(key)  # what lies on the disk now is a version, so that it can be a base
-        return await asyncio.to_thread(self.library.open, key, folder, self._obeys(folder))
+        real = _real(folder)
+        return await asyncio.to_thread(self.library.open, key, real, self._obeys(real))
 
     async def text(self, key: str, version: int = 0) -> str:
         """What SKILL.md says, or said in this version."""
@@ -112,6 +115,10 @@ class Skills:
     async def distrust(self, key: str) -> None:
         await self.library.distrust(key)
 
+    async def distrust_folder(self, folder: Path) -> None:
+        """A no to a folder takes back what was said of its skills one by one."""
+        await self.library.distrust_below(_real(folder) or folder)
+
     async def pin(self, key: str, on: bool = True) -> None:
         """First in the list, and out of reach of agents."""
         await self.library.pin(key, on)
@@ -146,7 +153,7 @@ class Skills:
 
     async def offer(self, folder: Path, mode: Mode, *, safe: bool = False) -> tuple[tuple[Offered, SkillRow], ...]:
         """The skills that a run there may use, each with the version that counts for it from now on."""
-        where = None if safe else folder
+        where = None if safe else _real(folder)
         rows = await asyncio.to_thread(self.library.list, where, self._obeys(where, mode))
         kept = await asyncio.to_thread(self.library.newest)
         versions = [(row, await self._version(row, kept.get(row.key, (0, "")))) for row in rows if row.state == "on"]
@@ -194,3 +201,8 @@ class Skills:
 
     def _obeys(self, folder: Path | None, mode: Mode = DEFAULT_MODE) -> Obeys | None:
         return obeyed(self._book.now(), folder, mode).knows if folder else None
+
+
+def _real(folder: Path | None) -> Path | None:
+    """One name of a folder, whatever links lead to it."""
+    return folder.resolve() if folder else None

@@ -16,6 +16,8 @@ from core.exchange.exporters.page import Markup
 from core.exchange.exporters.table import Exporter, exporters
 from core.exchange.imports import Brought, Erase, Heard, Imports
 from core.exchange.leaving import Leaving
+from core.exchange.receiver import Receiver
+from core.exchange.sender import Sender
 from core.exchange.usual import Lying, lying
 from core.store.files import in_place_of, size_of
 from core.store.journal import Journal
@@ -56,13 +58,35 @@ class Desk:
         erase: Erase,
         markup: Markup | None = None,
     ) -> None:
+        self._journal = journal
+        self._reader = reader
+        self._receiver: Receiver | None = None
         self._read = read
         self._known = known
         self._exporters = exporters(markup)
         self._imports = Imports(journal, reader, read, erase)
 
-    def suffix(self, form: str) -> str:
-        return self._exporter(form).suffix
+    async def receive(self, port: int) -> None:
+        """Receive traces of other programs on this port of this machine from now on; none for 0."""
+        if self._receiver and self._receiver.port == port:
+            return
+        before, self._receiver = self._receiver, None
+        if before:
+            await before.close()
+        if port:
+            made = Receiver(self._journal)
+            await made.open(port)
+            self._receiver = made
+
+    async def send(self, address: str, report: Callable[[BaseException], None]) -> None:
+        """Send what agents do here to a server of traces, until cancelled."""
+        cleaner = Cleaner(Redactor(await self._known()))
+        sender = Sender(address, cleaner, self._reader.kept, report)
+        forget = self._journal.listen(sender.hear)
+        try:
+            await sender.run()
+        finally:
+            forget()
 
     async def pieces(self, session: str, form: str, told: Callable[[str], None], *, keep_secrets: bool) -> Counter[str]:
         """Tell an export a piece at a time; what was removed."""

@@ -13,6 +13,7 @@ from core.domain.problems import Problem
 from core.exchange.importers.record import Importer, Record, moment
 from core.exchange.importers.table import IMPORTERS
 from core.exchange.importers.telling import Telling
+from core.exchange.spans import Span
 from core.store.others import MAGIC
 
 HEAD = 65_536
@@ -185,7 +186,7 @@ def _form(record: Record) -> str:
     """What a record calls itself."""
     said = record.value
     if not isinstance(said, dict):
-        return "not JSON" if said is None else "no object"
+        return "not JSON" if said is None else "span" if isinstance(said, Span) else "no object"
     payload = said.get("payload")
     inner = payload.get("type") or payload.get("role") if isinstance(payload, dict) else None
     names = (

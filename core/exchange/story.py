@@ -123,6 +123,8 @@ class Story:
         self._open: Answered | None = None
         self._acts: dict[str, Act] = {}
         self._asked = 0
+        self._going = False
+        self._words: list[Spoke] = []
         self._model = ""
         self._requests: dict[str, str] = {}
 
@@ -131,11 +133,17 @@ class Story:
         match event := entry.event:
             case PersonSpoke(text=text, attachments=attachments):
                 yield from self.end()
-                yield Spoke(entry.at, text.head, attachments)
+                spoke = Spoke(entry.at, text.head, attachments)
+                if self._going:
+                    yield spoke
+                else:  # the words that a run begins with stand below its heading
+                    self._words.append(spoke)
             case RunStarted(model=model):
+                words, self._words = self._words, []
                 yield from self.end()
-                self._model = model
+                self._model, self._going = model, True
                 yield Began(entry.at, entry.run, model)
+                yield from words
             case RequestSent(model=model, role=""):
                 yield from self.end()
                 self._asked, self._model = entry.at, model
@@ -144,11 +152,12 @@ class Story:
                 self._reply(event, entry.at)
             case RunEnded(status=status, reason=reason):
                 yield from self.end()
+                self._going = False
                 yield Ended(entry.at, status, reason)
             case _:
-                if not self._act(event, entry.at) and (words := noted(event)):
+                if not self._act(event, entry.at) and (said := noted(event)):
                     yield from self.end()
-                    yield Noted(entry.at, words)
+                    yield Noted(entry.at, said)
 
     def end(self) -> Iterator[Told]:
         """The reply that is open is told as it is."""
@@ -156,6 +165,8 @@ class Story:
         self._acts.clear()
         if told:
             yield told
+        words, self._words = self._words, []
+        yield from words
 
     def _reply(self, event: Replied, at: int) -> None:
         acts = [Act(at, call, object=line(call.arguments)) for call in event.calls]

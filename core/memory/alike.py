@@ -1,5 +1,8 @@
 """Do two sentences say the same, or the opposite? Judged by their words, so that nothing is merged that differs."""
 
+from collections.abc import Sequence
+from functools import lru_cache
+
 from core.memory.stems import stem
 from core.memory.words import EMPTY, words
 
@@ -21,7 +24,7 @@ _EMPTY = (frozenset(map(stem, EMPTY)) | EMPTY) - NEGATIONS
 
 def alike(a: str, b: str) -> bool:
     """Do they say the same in about the same words? Numbers, names and negations must agree."""
-    one, other = words(a), words(b)
+    one, other = _words(a), _words(b)
     if one == other:
         return True
     told, said = set(one) - _EMPTY, set(other) - _EMPTY
@@ -32,7 +35,7 @@ def alike(a: str, b: str) -> bool:
 
 def contrary(a: str, b: str) -> bool:
     """Do they speak of the same thing and say otherwise: a negation, an opposite, another value in the same place?"""
-    one, other = words(a), words(b)
+    one, other = _words(a), _words(b)
     told, said = set(one) - _EMPTY - NEGATIONS, set(other) - _EMPTY - NEGATIONS
     if len(told & said) < 2:
         return False
@@ -42,7 +45,13 @@ def contrary(a: str, b: str) -> bool:
     return len(told & said) >= SHORTEST - 1 and _replaced(one, other)
 
 
-def _denied(told: list[str]) -> bool:
+@lru_cache(maxsize=1024)
+def _words(text: str) -> tuple[str, ...]:
+    """A new sentence is compared with several, and each of them in two ways."""
+    return tuple(words(text))
+
+
+def _denied(told: Sequence[str]) -> bool:
     return len([word for word in told if word in NEGATIONS]) % 2 == 1
 
 
@@ -58,7 +67,7 @@ def _differ(told: set[str], said: set[str]) -> bool:
     return any(_opposed(pair, told, said) for pair in _OPPOSITES)
 
 
-def _replaced(one: list[str], other: list[str]) -> bool:
+def _replaced(one: Sequence[str], other: Sequence[str]) -> bool:
     """The same sentence but for one word at the same place."""
     if len(one) != len(other):
         return False

@@ -18,7 +18,7 @@ MOST = 20  # found at once
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Ground:
     """Where a run stands: its agent, the strangers whose words it has read, and what the agent may learn.
 
     `review` is the session that it looks back at, empty where it does work of its own.
@@ -45,7 +45,7 @@ class Hand:
     proposals: Proposals
     session: str
     folder: str
-    stands: Callable[[str], Standing]
+    stands: Callable[[str], Ground]
     policy: Callable[[], Policy] = lambda: "ask"
     on: Callable[[], bool] = lambda: True
 
@@ -97,7 +97,7 @@ class Hand:
         made = await self.proposals.make(wanted)
         return f"Proposed as {made.id}: the person decides whether {memory.id} is forgotten."
 
-    def _placed(self, said: Said, stands: Standing) -> Said:
+    def _placed(self, said: Said, stands: Ground) -> Said:
         """For whom it is, where only the reach was named."""
         places: dict[Reach, str] = {
             "everywhere": "", "folder": self.folder, "agent": stands.agent, "session": stands.review or self.session
@@ -106,7 +106,7 @@ class Hand:
             return replace(said, reach="everywhere", place="")
         return replace(said, place=places[said.reach])
 
-    def _asks(self, stands: Standing, others: tuple[Memory, ...]) -> str:
+    def _asks(self, stands: Ground, others: tuple[Memory, ...]) -> str:
         """Why a person has to say so first; empty where not."""
         if stands.taint:
             return f"words of strangers were read before ({', '.join(stands.taint[:3])})"
@@ -116,7 +116,7 @@ class Hand:
             return "what a review learns waits for the person"
         return "learning by itself is switched off" if self.policy() == "off" else ""
 
-    async def _propose(self, said: Said, stands: Standing, step: int, reason: str) -> Proposal:
+    async def _propose(self, said: Said, stands: Ground, step: int, reason: str) -> Proposal:
         wanted = Proposal(
             "", "memory", "create", "", said.text, reason, about=about(said), session=stands.review or self.session,
             steps=() if stands.review or not step else (step,), taint=stands.taint, by=stands.by,
@@ -132,17 +132,17 @@ class Hand:
         return memory
 
 
-def standing(memories: Memories, limits: Callable[[str], Limits]) -> Callable[[str], Standing]:
+def ground(memories: Memories, limits: Callable[[str], Limits]) -> Callable[[str], Ground]:
     """How a session stands, by its facts; `limits` are those of an agent."""
 
-    def stands(session: str) -> Standing:
+    def stands(session: str) -> Ground:
         facts = memories.book.facts(lambda facts: facts.facts(session, ("run_started", "tainted")))
         starts = [said for kind, said in facts if kind == "run_started"]
         sources = [said["source"] for kind, said in facts if kind == "tainted"]
         taint = [source for start in starts for source in start.get("taint", ())]
         agent = starts[-1].get("agent", "") if starts else ""
         review = starts[-1].get("review", "") if starts else ""
-        return Standing(agent, tuple(dict.fromkeys((*taint, *sources))), limits(agent), review)
+        return Ground(agent, tuple(dict.fromkeys((*taint, *sources))), limits(agent), review)
 
     return stands
 

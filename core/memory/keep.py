@@ -1,11 +1,11 @@
 """Keep a sentence: refused where it must not be kept, merged where it is known, linked where another says otherwise."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from core.domain.ids import memory_id
-from core.domain.memory import AROUND, KINDS, LONGEST, PARTS, REACHES, Author, Change, Did, Memory, Said, sentence
+from core.domain.memory import AROUND, KINDS, LONGEST, PARTS, REACHES, Author, Change, Did, Memory, Said, fold, sentence
 from core.domain.problems import Problem
 from core.memory.alike import alike, contrary
 from core.memory.guard import refusal
@@ -69,10 +69,11 @@ def checked(said: Said, limits: Limits | None = None) -> Said:
         raise Problem("This is too long to remember.", why, "Say it in one sentence, or write a skill.")
     if said.reach != "everywhere" and not said.place:
         raise Problem(f"It is for a {said.reach}, but none is named.", "", f"Name the {said.reach}.")
-    made = replace(
-        said, text=text, around=said.around[:AROUND], place="" if said.reach == "everywhere" else said.place,
-        confidence=min(1.0, max(0.0, said.confidence)), parts=_parts(said.parts),
-    )  # fmt: skip
+    place = "" if said.reach == "everywhere" else said.place
+    sure = min(1.0, max(0.0, said.confidence))
+    made = Said(
+        said.kind, text, said.reach, place, said.around[:AROUND], sure, _parts(said.parts) if said.parts else {}
+    )
     whole = " ".join((text, made.around, *made.parts.values()))
     if why := refusal(whole) or (limits.refusal(made) if limits else ""):
         raise Problem("This is not remembered.", why, "Say it without that, or not at all.")
@@ -89,7 +90,9 @@ def keep(rows: MemoryRows, said: Said, source: Source, at: int) -> Kept:
         again = source.change(same.id, same.version + 1, at, "seen again")
         return Kept("seen again", rows.write(again) or same)
     name = memory_id()
-    memory = rows.write(source.change(name, 1, at, "kept", said))
+    first = source.change(name, 1, at, "kept", said)
+    rows.add_all([first])
+    memory = fold([first])
     assert memory is not None
     others = tuple(one for one in near if one.said.kind in _like(said.kind) and contrary(one.said.text, said.text))
     for other in others:

@@ -9,7 +9,7 @@ from core.memory.words import telling
 
 LEAST = 3  # like outcomes that make a lesson
 LIKE_TASKS, LIKE_WAYS = 0.5, 0.5  # of the words of both
-LIKE, SAME = 0.55, 1.01  # of the words of two memories that are worth one
+LIKE = 0.55  # of the words of two memories that are worth one
 NEWEST = 400  # memories that are compared
 
 
@@ -54,7 +54,7 @@ def pairs(memories: Iterable[Memory]) -> list[tuple[Memory, Memory]]:
             if {one.id, other.id} & taken or _key(one) != _key(other) or other.id in one.links:
                 continue
             both, all_of = words[one.id] & words[other.id], words[one.id] | words[other.id]
-            if all_of and LIKE <= len(both) / len(all_of) < SAME and not contrary(one.said.text, other.said.text):
+            if all_of and len(both) / len(all_of) >= LIKE and not contrary(one.said.text, other.said.text):
                 taken |= {one.id, other.id}
                 found.append((one, other) if _worth(one) >= _worth(other) else (other, one))
     return found

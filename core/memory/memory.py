@@ -6,6 +6,7 @@ from functools import partial
 from typing import cast
 
 from core.domain.clock import Clock, now
+from core.domain.ids import memory_id
 from core.domain.memory import Change, Did, Kind, Memory, Said, Standing
 from core.domain.problems import Problem
 from core.memory.fade import faded
@@ -138,8 +139,6 @@ class Memories:
 
     async def add_all(self, said: Iterable[tuple[Said, Source]]) -> int:
         """Many new memories as they are, checked but not compared with what is there; how many."""
-        from core.domain.ids import memory_id
-
         at = self._clock()
         changes = [
             Change(memory_id(), 1, at, "kept", source.by, checked(one), source.session, source.seq, source.why)
@@ -164,6 +163,10 @@ class Memories:
             return done
 
         return await self.book.write(archive) if gone else []
+
+    async def mend(self) -> int:
+        """Make anew what only its changes tell of, where a damaged file lost the rest; how many."""
+        return 0 if self.any else await self.book.write(MemoryRows.mend)
 
     async def use(self, uses: Sequence[Use]) -> None:
         """Note what a run was told and whether it used it."""

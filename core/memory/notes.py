@@ -31,9 +31,9 @@ class Notes:
         journal.listen(self.hear)
 
     def hear(self, told: Told) -> None:
-        entry = told.entry
-        if not isinstance(entry.event, HEARD) or told.session.called == REVIEW or not self._on():
-            return
+        entry, row = told.entry, told.session
+        if not isinstance(entry.event, HEARD) or row.called == REVIEW or row.source or not self._on():
+            return  # of what a stranger wrote nothing is learnt
         match entry.event:
             case MemoryRecalled():
                 self._do(entry, "noting what was recalled", lambda rows, _: self._recalled(rows, entry))

@@ -26,13 +26,15 @@ K1, B, B_AROUND, AROUND = 0.9, 0.4, 1.0, 0.3
 class Fit:
     """A memory and how well its words fit.
 
-    `share` is the part of the question, by weight, that it holds itself; `matched` are the words of it, as stems.
+    `share` is the part of the question, by weight, that it holds itself; `matched` are the words of it, as stems, and
+    `own` is their part of all that it says.
     """
 
     key: int
     score: float
     share: float
     matched: tuple[str, ...] = ()
+    own: float = 0.0
 
 
 @dataclass(slots=True)
@@ -111,6 +113,7 @@ def _weighed(indexed: Iterable[tuple[int, str, str]], weights: dict[str, float],
             score += weight * often * (K1 + 1) / (often + K1)
             if count:
                 matched.append(word)
-        fits.append(Fit(key, score, sum(weights[word] for word in matched) / whole, tuple(matched)))
+        own = len(matched) / len(set(inside)) if matched else 0.0
+        fits.append(Fit(key, score, sum(weights[word] for word in matched) / whole, tuple(matched), own))
     fits.sort(key=lambda fit: (-fit.score, -fit.key))
     return fits

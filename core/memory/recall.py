@@ -15,6 +15,7 @@ SHORT = 240  # characters of a sentence that is told whole
 LOOKED_AT = 30
 ALWAYS = 12  # preferences and pins at the most
 LIKE_TASK = 0.4  # of the question, that an outcome must hold
+LEAST_OWN = 0.4  # of what it says itself
 LEAST_SHARE, SURE_SHARE = 0.2, 0.6  # of the question: less fits by accident; so much is enough with one word
 MOST: Mapping[Kind, int] = MappingProxyType(
     {"preference": 12, "heuristic": 6, "knowledge": 6, "outcome": 2, "anti-pattern": 4}
@@ -81,9 +82,15 @@ def recall(
     must = [Found(one, 1.0, 0.0, "you pinned it" if one.pinned else "a preference") for one in always]
     known = {one.memory.id for one in must} | set(told)
     fits = fitting(rows, question, places, LOOKED_AT)
-    good = [fit for fit in fits if fit.share >= LEAST_SHARE and (len(fit.matched) > 1 or fit.share >= SURE_SHARE)]
+    good = [fit for fit in fits if _fits(fit)]
     best = ranked(good, rows.by_keys([fit.key for fit in good]), at)
     return _within(must, _few_of_each(one for one in best if one.memory.id not in known and _tells(one)), tokens)
+
+
+def _fits(fit: Fit) -> bool:
+    """Is it no accident: enough of the question, or of what it says itself, and more than one word or nearly all?"""
+    enough = fit.share >= LEAST_SHARE or fit.own >= LEAST_OWN
+    return enough and (len(fit.matched) > 1 or fit.share >= SURE_SHARE)
 
 
 def _tells(found: Found) -> bool:

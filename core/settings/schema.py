@@ -129,6 +129,16 @@ class Settings:
     proxy: str = setting(
         "", About("Network", "Proxy", "Requests go through it, but not those to this machine. Empty: none is used.")
     )
+    receive_traces: int = setting(
+        0,
+        About("Network", "Receive traces", "The port on which other programs on this machine may send what their "
+              "agents do, as OTLP; 4318 is usual. 0: nobody can.", 0, 65535),
+    )  # fmt: skip
+    send_traces: str = setting(
+        "",
+        About("Network", "Send traces", "The address of a server of traces (Jaeger, Langfuse, Phoenix), such as "
+              "http://127.0.0.1:4318. It is sent what agents say and do, without keys. Empty: nothing is sent."),
+    )  # fmt: skip
     connect_s: float = setting(10.0, About("Network", "Connect", "Wait so long for a connection.", 0.1, 600, "s"))
     first_s: float = setting(
         300.0, About("Network", "First word", "Wait so long for the first word of a reply.", 1, 3600, "s")

@@ -36,7 +36,7 @@ SIGNS: Final = (
     ),
     _sign(
         r"(\$|%)\{?(\w*_)?(API_?KEY|TOKEN|SECRET|PASSWORD)\w*\}?[^\n]*https?://|"
-        r"\b(curl|wget|fetch|post)\b[^\n]*(\.env\b|id_rsa|\.ssh/|\.aws/|credentials|\$\(\s*env\b|printenv)",
+        r"(\b(curl|wget)\b|\b(fetch|post)\()[^\n]*((?<!\w)\.env\b|id_rsa|\.ssh/|\.aws/|credentials|\$\(\s*env\b|printenv)",
         "Keys or secret files are sent somewhere.",
         "A key that has left this computer is lost.",
     ),
@@ -54,7 +54,7 @@ SIGNS: Final = (
     ),
     _sign(
         r"\b(disable|bypass|turn off|skip)\w*\s+[^.\n]{0,20}"
-        r"\b(sandbox|approval|consent|permission|confirmation|safety)\b|"
+        r"\b(sandbox|approval|consent|permission|confirmation|safety (check|guard|prompt)s?)\b|"
         r"--dangerously-skip-permissions|--no-sandbox\b|--yolo\b",
         "Protection is to be switched off.",
         "What the skill does then is not held back.",
@@ -65,6 +65,15 @@ SIGNS: Final = (
         "It cannot be undone.",
     ),
 )
+
+
+# One of these stands in every line that a sign above fits, in small letters: most lines are done with quickly.
+WORDS: Final = (
+    "curl", "wget", "iwr", "invoke-webrequest", "iex", "base64", "exec", "eval", "key", "token", "secret", "password",
+    ".env", "id_rsa", ".ssh", ".aws", "credential", "printenv", "tell", "inform", "mention", "show", "reveal", "notify",
+    "asking", "ignore", "disregard", "override", "forget", "disabl", "bypass", "turn off", "skip", "--no-sandbox",
+    "--yolo", "rm", "mkfs", "dd ",
+)  # fmt: skip
 
 
 # What a script does that is not wrong by itself, but that a person should know.
@@ -123,12 +132,15 @@ def file_dangers(path: str, body: bytes) -> Iterator[Finding]:
 
 def dangers(text: str) -> Iterator[Finding]:
     """Each with its line; none of them is a proof, and none is missed because another was found."""
+    hidden = HIDDEN.search(text) is not None
     for number, line in enumerate(text.split("\n"), 1):
-        if found := HIDDEN.search(line.lstrip("\ufeff") if number == 1 else line):
+        if hidden and (found := HIDDEN.search(line.lstrip("\ufeff") if number == 1 else line)):
             what = f"There is a sign that cannot be seen (U+{ord(found[0]):04X})."
             yield Finding(number, what, "It can hide words, or show them in another order.", "Remove it.", "warning")
+        small = line[:4096].lower()
+        if not any(word in small for word in WORDS):
+            continue
         for sign in SIGNS:
             if sign.pattern.search(line[:4096]):
-                yield Finding(
-                    number, sign.what, sign.why, "Trust the skill only if you know why it does this.", "warning"
-                )
+                do = "Trust the skill only if you know why it does this."
+                yield Finding(number, sign.what, sign.why, do, "warning")

@@ -198,7 +198,7 @@ def _of_body(skill: Skill, files: Collection[str]) -> Iterator[Finding]:
         do = "Move details into files under `references/`."
         yield Finding(skill.body_line, what, f"The format advises at most {BODY_TOKENS:,}.", do, "warning")
     for number, line in enumerate(lines, skill.body_line):
-        for found in LINK.finditer(line):
+        for found in LINK.finditer(line) if "](" in line else ():
             path = found[1].removeprefix("./")
             if path not in files:
                 why = "The skill has no such file."

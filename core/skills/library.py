@@ -10,7 +10,6 @@ from core.domain.problems import Problem
 from core.domain.skill import (
     MAIN,
     FileDifference,
-    Finding,
     Moved,
     OpenSkill,
     Saved,
@@ -96,10 +95,6 @@ class Library:
         on_disk = None if version else self._disk.at(key)
         return self._disk.bodies(on_disk)[path] if on_disk else self._store.body(found.digest)
 
-    def check(self, text: str, files: tuple[str, ...] = (), folder: str = "") -> tuple[Finding, ...]:
-        """What is to be said of a text while it is written."""
-        return read(text, files, folder=folder).findings
-
     def template(self, name: str, description: str = "Say what it does. Use it when …") -> str:
         """A text to begin a new skill with."""
         _refuse_name(name)
@@ -116,7 +111,7 @@ class Library:
         """
         key = name if name.startswith((OWN, "builtin/", "folder:", "home:")) else f"{OWN}{name}"
         if key.startswith("builtin/"):  # what came with the program stays as it is; a changed one is the person's own
-            key, base = await self._own_copy(key, base)
+            key, base = await self._own_copy(key)
         if key.startswith(OWN):
             _refuse_name(key[len(OWN) :])
         elif await asyncio.to_thread(self._disk.at, key) is None:
@@ -181,6 +176,12 @@ class Library:
     async def distrust(self, key: str) -> None:
         """It is not used any more until somebody says so."""
         await self._mark(key, trusted="")
+
+    async def distrust_below(self, folder: Path) -> None:
+        """The same of every skill that lies in a folder."""
+        for key, known in self._store.known().items():
+            if known.trusted and key.startswith(f"folder:{folder}/"):
+                await self._store.mark(key, known.name, trusted="")
 
     async def pin(self, key: str, on: bool = True) -> None:
         """Keep it first in the list, and out of reach of agents."""
@@ -257,16 +258,16 @@ class Library:
             raise Problem(f"There is no skill {key!r}.", "", "List them with `journeyman skills list`.")
         await self._store.mark(key, row.name, **changes)
 
-    async def _own_copy(self, key: str, base: int) -> tuple[str, int]:
-        """A built-in skill becomes the first version of one of the library; the key and base to go on with."""
-        own = f"{OWN}{key.partition('/')[2]}"
-        head = await self.kept(own)
-        if head:
-            return own, base if base == head else 0
-        if found := self._disk.at(key):
-            bodies = {hash_of(body): body for body in (await asyncio.to_thread(self._disk.bodies, found)).values()}
-            made = SkillVersion(1, _named(found), self._clock(), "builtin", found.digest, files=found.files)
-            await self._store.add(own, made, 0, bodies, trust=True)
+    async def _own_copy(self, key: str) -> tuple[str, int]:
+        """A built-in skill becomes the first version of one of the library; its key, and the version like it."""
+        own, found = f"{OWN}{key.partition('/')[2]}", self._disk.at(key)
+        if found is None:
+            raise Problem(f"There is no skill {key!r}.", "", "List them with `journeyman skills list`.")
+        if versions := self._store.versions(own):
+            return own, next((each.number for each in versions if each.digest == found.digest), 0)
+        bodies = {hash_of(body): body for body in (await asyncio.to_thread(self._disk.bodies, found)).values()}
+        made = SkillVersion(1, _named(found), self._clock(), "builtin", found.digest, files=found.files)
+        await self._store.add(own, made, 0, bodies, trust=True)
         return own, 1
 
     async def _add(
@@ -284,7 +285,7 @@ class Library:
         return Saved(key, made.number, reading.findings)
 
     def _moved(self, key: str, base: int, head: int, text: str, files: Changes) -> Moved:
-        old, new = self._bodies(key, base), self._bodies(key, head)
+        old, new = self._bodies(key, base or -1), self._bodies(key, head)
         was, theirs = (decoded(each.get(MAIN, (b"", False))[0])[0] for each in (old, new))
         parts = three_ways(was, text, theirs)
         differ = [

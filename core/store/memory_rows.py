@@ -183,6 +183,14 @@ class MemoryRows:
         self._db.executemany(_ADD_VERSION, map(_values, changes))
         return len(rows)
 
+    def mend(self) -> int:
+        """Make the rows anew that changes tell of and that are not there, as after a salvage; how many."""
+        lost = self._db.execute(
+            "SELECT DISTINCT memory FROM memory_version WHERE memory NOT IN (SELECT id FROM memory)"
+        )
+        made = [self.remake(name, self.changes(name)) for (name,) in lost.fetchall()]
+        return sum(one is not None for one in made)
+
     def erase(self, name: str) -> None:
         """For good: its words, its changes and its uses."""
         self._take_out(name)
@@ -211,7 +219,7 @@ class MemoryRows:
         return int(key)
 
     def _put_in(self, key: int, memory: Memory, indexed: Indexed) -> None:
-        uses = self._uses(memory.id) if memory.version > 1 else (0, 0, 0, 0, 0)
+        uses = self._uses(memory.id)
         self._db.execute(_INSERT, _row(key, memory, indexed, uses))
         if memory.standing == "active":
             self._db.execute(

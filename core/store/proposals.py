@@ -81,14 +81,6 @@ class Proposals:
         await self._write(before.session, fact, lambda db: _settle(db, after))
         return after
 
-    async def forget(self, session: str) -> int:
-        """Open ones of a session that is forgotten go with it; how many."""
-
-        def forget(db: sqlite3.Connection) -> int:
-            return db.execute("DELETE FROM proposal WHERE session = ? AND state = 'open'", (session,)).rowcount
-
-        return await self._writer().do(forget)
-
     async def _write(self, session: str, fact: ProposalMade | ProposalSettled, work: Also) -> None:
         """With its fact in the session it comes from; without where there is no such session any more."""
         writer = self._writer()

@@ -158,6 +158,11 @@ class Reader:
         rows = self._waiting("question_asked")
         return [(name, _question(json.loads(payload)["question"], at)) for name, at, payload in rows]
 
+    def proposed(self, of: str) -> int:
+        """How many proposals of this kind wait for a word."""
+        row = self._db.execute("SELECT count(*) FROM proposal WHERE state = 'open' AND of = ?", (of,)).fetchone()
+        return int(row[0])
+
     def consents(self) -> list[OpenConsent]:
         """The open requests whether a call may happen, the oldest first."""
         return [self._consent(*row) for row in self._waiting("consent_asked")]

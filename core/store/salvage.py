@@ -89,6 +89,12 @@ def _collect(db: sqlite3.Connection, pages: Pages, saved: Saved) -> dict[int, tu
                 db.execute(INSERT_SKILL, (number, *values[1:]))
             case (int(), int(), str(), int(), str(), str(digest), str(), str(), str()) if len(digest) == 64:
                 db.execute(INSERT_VERSION, values)
+            case (str(), int(), int(), str(), str(), str(), str(), int(), str(), str(), int()):
+                db.execute(INSERT_CHANGE, values)
+            case (str(), int(), str(), int(), int(), float() | int(), int(), str()):
+                db.execute(INSERT_USE, values)
+            case (None, str(), str(), str(), str(), str(), float() | int(), *_):
+                pass  # a memory, which is made anew from its changes
             case (None, str(name), *_) if len(values) >= COLUMNS:
                 if end := _end_of(name, values):
                     ends[number] = end
@@ -102,6 +108,8 @@ SEQ = 10  # its column that says how long the journal is
 INSERT_ENTRY = "INSERT OR IGNORE INTO entry VALUES (?, ?, ?, ?, ?)"
 INSERT_BLOB = "INSERT OR IGNORE INTO blob VALUES (?, ?, ?)"
 INSERT_SKILL = "INSERT OR IGNORE INTO skill VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_CHANGE = "INSERT OR IGNORE INTO memory_version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_USE = "INSERT OR IGNORE INTO memory_use VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_VERSION = "INSERT OR IGNORE INTO skill_version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -142,7 +150,15 @@ def _fill(db: sqlite3.Connection, backup: Path, ends: dict[int, tuple[str, int]]
     return filled
 
 
-KEPT = ("rule", "schedule", "skill", "skill_version", "proposal")  # tables that no fact tells of
+KEPT = (
+    "rule",
+    "schedule",
+    "skill",
+    "skill_version",
+    "proposal",
+    "memory_version",
+    "memory_use",
+)  # tables that no fact tells of
 
 
 def _copy_kept(db: sqlite3.Connection, source: sqlite3.Connection) -> None:

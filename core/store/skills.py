@@ -47,10 +47,11 @@ class SkillStore:
         return {row[0]: Known(*row) for row in self._rows(query)}
 
     def uses(self) -> dict[str, tuple[int, int]]:
-        """How often each was used, and which fact told of it last."""
-        return {key: (count, last) for key, count, last in self._rows(
-            "SELECT key, count(*), max(entry) FROM skill_use GROUP BY key"
-        )}  # fmt: skip
+        """How often each was used, and when last."""
+        query = (
+            "SELECT u.key, count(*), max(entry.at) FROM skill_use AS u JOIN entry ON entry.id = u.entry GROUP BY u.key"
+        )
+        return {key: (count, last) for key, count, last in self._rows(query)}
 
     def heads(self) -> dict[str, SkillVersion]:
         """The newest version of each, by key."""

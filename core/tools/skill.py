@@ -57,9 +57,9 @@ def used(parameters: UseSkill) -> str:
 def managed(parameters: ManageSkill) -> str:
     """What a person sees of it."""
     words = {
-        "create": "a new skill",
-        "patch": "a change of",
-        "add_file": f"{parameters.path} for",
-        "archive": "to archive",
+        "create": "the new skill",
+        "patch": "a change of the skill",
+        "add_file": f"{parameters.path} for the skill",
+        "archive": "to archive the skill",
     }
     return f"{words[parameters.action]} {parameters.name}"

@@ -9,6 +9,7 @@ from tests.bench.editor import editing
 from tests.bench.filled import filled
 from tests.bench.kill import kills
 from tests.bench.loop import rounds
+from tests.bench.memory import memory
 from tests.bench.sandbox import commands, looks
 from tests.bench.stop import stops
 from tests.bench.window import window
@@ -20,6 +21,7 @@ BENCHES = (
     Bench("stop", "how long a stop takes, at random moments of a run", stops),
     Bench("kill", "kill -9 at random moments and at every 7th write of a run", kills),
     Bench("wire", "our own cost of a streamed chunk, against bare httpx that splits lines and reads JSON", chunks),
+    Bench("memory", "memory beside plain FTS5 at 1k, 10k and 100k: writing, asking, and what is found", memory),
     Bench("sandbox", "what the walls add to a command, side by side with a plain one", commands),
     Bench("scan", "looking at a folder of 100,000 files, before and after a command", looks),
     Bench("editor", "a skill of 10,000 lines: opening it, and a key press until it is painted", editing),

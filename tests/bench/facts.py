@@ -1,33 +1,45 @@
-"""Sentences made up for measuring memory, and questions to each: in its own words, in other forms, in other words."""
+"""Sentences made up for measuring memory, and questions to each: in its own words, in other forms, in other words.
+
+No word is rare and no sentence has a number of its own: only all its words together tell one from the others.
+"""
 
 import random
 from dataclasses import dataclass
 
-SERVICES = ("billing", "search", "login", "mail", "report", "upload", "payment", "catalog", "ledger", "notice")
-PARTS = ("alder", "birch", "cedar", "dogwood", "elm", "fir", "gorse", "hazel", "iris", "juniper", "larch", "maple")
-PLACES = ("staging", "production", "testing", "archive", "mirror", "preview")
-STORES = ("a queue", "a table", "a bucket", "a cache", "an index", "a journal")
-# (verb in the sentence, the same verb in another form, a word that means about the same)
+# Each: in the sentence, in another form, and a word that means about the same.
+SERVICES = (
+    ("billing", "billed", "charging"), ("search", "searches", "lookup"), ("login", "logins", "entrance"),
+    ("mail", "mails", "postal"), ("report", "reporting", "chronicle"), ("upload", "uploads", "intake"),
+    ("payment", "payments", "money"), ("catalog", "catalogs", "range"), ("ledger", "ledgers", "accounts"),
+    ("notice", "notices", "bulletin"),
+)  # fmt: skip
 VERBS = (
     ("deploys", "deployed", "releases"), ("copies", "copying", "duplicates"), ("cleans", "cleaning", "tidies"),
-    ("checks", "checked", "verifies"), ("collects", "collecting", "gathers"), ("sends", "sending", "transmits"),
+    ("checks", "checked", "verifies"), ("collects", "collecting", "gathers"), ("sends", "sent", "transmits"),
     ("compresses", "compressing", "shrinks"), ("encrypts", "encrypting", "scrambles"), ("turns", "turning", "cycles"),
-    ("builds", "built", "assembles"), ("writes", "wrote", "stores"), ("keeps", "kept", "retains"),
+    ("builds", "built", "assembles"), ("writes", "wrote", "pens"), ("keeps", "kept", "retains"),
 )  # fmt: skip
-# (thing, the same in another form, a word that means about the same)
 THINGS = (
-    ("invoices", "invoice", "bills"), ("backups", "backup", "safety copies"), ("messages", "message", "letters"),
+    ("invoices", "invoice", "demands"), ("backups", "backup", "reserves"), ("messages", "message", "letters"),
     ("pictures", "picture", "images"), ("passports", "passport", "papers"), ("orders", "ordering", "purchases"),
     ("certificates", "certificate", "credentials"), ("statistics", "statistic", "figures"),
-    ("contracts", "contract", "agreements"), ("addresses", "address", "locations"),
+    ("contracts", "contract", "agreements"), ("addresses", "address", "whereabouts"),
     ("translations", "translation", "renderings"), ("measurements", "measurement", "readings"),
 )  # fmt: skip
+PARTS = (
+    ("factory", "factories", "plant"), ("gallery", "galleries", "hall"), ("library", "libraries", "bookroom"),
+    ("harbour", "harbours", "port"), ("garden", "gardening", "orchard"), ("kitchen", "kitchens", "cookhouse"),
+    ("museum", "museums", "exhibit"), ("bakery", "bakeries", "oven"), ("school", "schools", "academy"),
+    ("station", "stations", "terminus"), ("theatre", "theatres", "stage"), ("workshop", "workshops", "forge"),
+)  # fmt: skip
+PLACES = ("staging", "production", "testing", "archive", "mirror", "preview")
+STORES = ("queue", "table", "bucket", "cache", "index", "journal")
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A sentence, and three questions that only it answers."""
+    """A sentence, and three questions: the last keeps no verb and no thing of it, so that others fit as well."""
 
     text: str
     exact: str
@@ -36,22 +48,17 @@ class Fact:
 
 
 def facts(count: int, seed: int = 7) -> list[Fact]:
-    """All different: each speaks of a part with a number of its own."""
+    """All different."""
     chance = random.Random(seed)
-    found = []
-    for number in range(count):
-        service, place, store, day = (chance.choice(one) for one in (SERVICES, PLACES, STORES, DAYS))
-        verb, verb_form, verb_like = chance.choice(VERBS)
-        thing, thing_form, thing_like = chance.choice(THINGS)
-        part = f"{chance.choice(PARTS)}{number % 997}"
-        line = number // 997
-        text = f"On {day} the {service} service {verb} its {thing} from {part} to {store} of {place}, lane {line}."
-        found.append(
-            Fact(
-                text,
-                f"{service} service {verb} {thing} {part} {store} {place} lane {line}",
-                f"{service} services {verb_form} {thing_form} {part} {store} {place} lanes {line}",
-                f"{service} program {verb_like} {thing_like} {part} lane {line}",
-            )
+    found: dict[str, Fact] = {}
+    while len(found) < count:
+        service, verb, thing, part = (chance.choice(one) for one in (SERVICES, VERBS, THINGS, PARTS))
+        place, store, day = (chance.choice(one) for one in (PLACES, STORES, DAYS))
+        text = f"On {day} the {service[0]} of the {part[0]} {verb[0]} its {thing[0]} to the {store} of {place}."
+        found[text] = Fact(
+            text,
+            f"{day} {service[0]} {part[0]} {verb[0]} {thing[0]} {store} {place}",
+            f"{day}s {service[1]} {part[1]} {verb[1]} {thing[1]} {store}s {place}",
+            f"{day} {service[0]} {part[0]} {verb[2]} {thing[2]} {store} {place}",
         )
-    return found
+    return list(found.values())

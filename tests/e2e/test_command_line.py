@@ -145,7 +145,7 @@ def test_what_is_wrong_is_said_in_words(terminal: Terminal) -> None:
 
 def test_a_reader_that_has_had_enough(terminal: Terminal) -> None:
     reads = [{"name": "read", "arguments": {"path": f"a{number}"}} for number in range(50)]
-    terminal.script(*({"text": "x" * 5000, "calls": [read]} for read in reads))
+    terminal.script(*({"text": "x" * 5000, "calls": [read], "delay_s": 0.05} for read in reads))
     process = terminal.start("run", "Go.", "--script", "script.json", "--mode", "trust", "--json")
     until(process, "replied")
     assert process.stdout is not None and process.stderr is not None
@@ -155,6 +155,20 @@ def test_a_reader_that_has_had_enough(terminal: Terminal) -> None:
     process.stderr.close()
     assert terminal("sessions", "--json").lines[0]["status"] == "interrupted"
     assert terminal("resume", terminal.session()).code == 0
+
+
+def test_a_reader_that_takes_nothing_holds_up_no_stop(terminal: Terminal) -> None:
+    read = {"name": "read", "arguments": {"path": "a.txt"}}
+    (terminal.folder / "a.txt").write_text("x" * 50_000)
+    terminal.script({"text": "On it.", "calls": [read] * 6}, SLEEP)
+    process = terminal.start("run", "Go.", "--script", "script.json", "--mode", "trust", "--json")
+    session = json.loads(until(process, "session_opened")[-1])["session"]
+    shown = ""
+    while '"command"' not in shown:  # more than a pipe holds is waiting for a reader
+        shown = terminal("show", session, "--json").out
+    assert terminal("stop", session).code == 0
+    out, err = process.communicate(timeout=BOUND_S)
+    assert process.returncode == 130 and '"stopped"' in out and err == ""
 
 
 def test_any_encoding_of_the_terminal(terminal: Terminal) -> None:

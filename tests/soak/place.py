@@ -74,27 +74,26 @@ class Place:
         return [mark for entry in open_ for mark in MARK.findall(entry.get("object", ""))]
 
     def _meet(self, words: list[str]) -> None:
+        """What is printed goes to a file: a reader that rests would hold up whoever prints."""
         fate = self._chance.choice(FATES)
         self.counts[fate] += 1
-        process = subprocess.Popen(
-            program(*words, "--json"), env=self._environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True,
-        )  # fmt: skip
-        assert process.stdout is not None
+        out, err = self.folder.parent / "out", self.folder.parent / "err"
+        with out.open("wb") as printed, err.open("wb") as said:
+            process = subprocess.Popen(
+                program(*words, "--json"), env=self._environment(), stdout=printed, stderr=said, start_new_session=True
+            )
         if fate != "end":
-            read = [process.stdout.readline() for _ in range(self._chance.randint(1, 40))]
-            if fate == "stop" and (line := next((each for each in read if each), b"")):
-                self._ask("stop", json.loads(line)["session"])
-            else:
+            goal = self._chance.randint(1, 40)
+            until(lambda: _lines_of(out) >= goal or process.poll() is not None, "lines, or the end", BOUND_S)
+            if fate != "stop":
                 process.send_signal({"kill": signal.SIGKILL, "int": signal.SIGINT}.get(fate, signal.SIGTERM))
-            self._hear(b"".join(read))
-        with process.stdout:
-            self._hear(process.stdout.read())
-        assert process.stderr is not None
-        with process.stderr:
-            said = process.stderr.read().decode()
+            elif line := out.read_bytes().partition(b"\n")[0]:
+                self._ask("stop", json.loads(line)["session"])
         code = process.wait(BOUND_S)
-        _hold("O11", "Traceback" not in said and (code != 1 or "what:" in said or fate != "end" or said == ""), said)
+        self._hear(out.read_bytes())
+        complaint = err.read_text()
+        told = code != 1 or fate != "end" or "what:" in complaint or complaint == ""
+        _hold("O11", "Traceback" not in complaint and told, complaint)
 
     def _nothing_left(self) -> bool:
         """What dies with a program does so in a moment; what had not begun goes with the next start."""
@@ -184,6 +183,10 @@ class Place:
         for file in self.home.rglob("*"):
             if file.is_file() and not file.is_symlink():
                 _hold("O7", CANARY.encode() not in file.read_bytes(), file)
+
+
+def _lines_of(file: Path) -> int:
+    return file.read_bytes().count(b"\n")
 
 
 def _raise(error: BaseException) -> None:

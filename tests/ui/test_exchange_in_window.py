@@ -30,7 +30,7 @@ def test_a_session_is_exported_and_shown_where_it_lies(qapp: QApplication, home:
         found = find(dialog, QLabel, "export.found")
         await until(lambda: "Looking" not in found.text(), "the preview")
         place = find(dialog, QLineEdit, "export.place")
-        for form, suffix in (("html", ".html"), ("atif", ".atif.json"), ("json", ".journeyman"), ("md", ".md")):
+        for form, suffix in (("html", ".html"), ("atif", ".atif.json"), ("json", ".journeyman.json"), ("md", ".md")):
             find(dialog, QRadioButton, f"export.format.{form}").click()
             assert Path(place.text()) == Path.home() / f"session-0{suffix}"
         place.setText(str(tmp_path / "nowhere" / "a.md"))

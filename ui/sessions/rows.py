@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
 
+from core.domain.exchanged import agent_of
 from core.domain.sessions import SessionRow
 from core.domain.steps import verb
 from ui.figures import short_folder
@@ -107,8 +108,10 @@ def matches(row: SessionRow, words: str) -> bool:
 
 def second_line(row: SessionRow, home: str) -> str:
     """Where the session works and what it is doing, asking, or how it ended."""
+    place = row.called or short_folder(row.folder, home)
+    whose = _tr("from {}").format(agent_of(row.source)) if row.source and not row.called else ""
     origin = _tr("fork") if row.origin else ""  # it has the title and folder of the one it came from
-    return " · ".join(part for part in (row.called or short_folder(row.folder, home), origin, _doing(row)) if part)
+    return " · ".join(part for part in (whose, place, origin, _doing(row)) if part)
 
 
 def side_text(row: SessionRow, now: int) -> str:

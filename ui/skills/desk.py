@@ -79,6 +79,7 @@ class Desk(QWidget):
             )
         else:
             self.editor.saved(saved if isinstance(saved, str) else "")
+            self.editor.source.setReadOnly(self.read_only)
         self.show_findings(opened.findings, None)
         self.compare.show_versions(opened.versions)
         self.files.show_work(work, read_only=self.read_only)

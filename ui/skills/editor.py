@@ -76,9 +76,6 @@ class SkillEditor(OwnKeys):
     def text(self) -> str:
         return self.source.toPlainText()
 
-    def modified(self) -> bool:
-        return self.text() != self._saved
-
     def saved(self, text: str) -> None:
         """This text is kept now; what was done can still be undone."""
         self._saved = text

@@ -1,6 +1,7 @@
 """The tab *Files*: what lies beside the text of a skill: scripts and references, to read, write, add and take away."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
@@ -18,12 +19,14 @@ from PySide6.QtWidgets import (
 
 from core.domain.skill import MAIN
 from ui.figures import size
+from ui.skills.find_bar import FindBar
 from ui.skills.name_dialog import NameDialog
 from ui.skills.source import SourceField
 from ui.skills.work import Work
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.own_keys import OwnKeys
 from ui.widgets.tip import tip
 from ui.widgets.words import label
 
@@ -32,7 +35,7 @@ KEEP_MS: Final = 300
 TEXT_LIMIT: Final = 2_000_000
 
 
-class FilesTab(QWidget):
+class FilesTab(OwnKeys):
     """`wanted`: the body of a file is asked for. `changed`: the work differs. `removed`: what undo may take back."""
 
     wanted = Signal(str)
@@ -55,6 +58,7 @@ class FilesTab(QWidget):
         self.source.setObjectName("skill.files.source")
         self.source.setAccessibleName(self.tr("Text of the file"))
         self.source.set_wrap(False)
+        self.finder = FindBar(look, self.source)
         self._note = label("", look.fonts.text, "second", name="skill.files.note", wrap=True)
         self._note.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._note.setContentsMargins(20, 20, 20, 20)
@@ -65,6 +69,12 @@ class FilesTab(QWidget):
         self._soon = QTimer(self, singleShot=True, interval=KEEP_MS)
         self._soon.timeout.connect(self.changed)
         self._lay_out()
+        self.own_keys = {
+            "Ctrl+F": self.finder.open,
+            "Ctrl+H": self.finder.open,
+            "F3": partial(self.finder.step, 1),
+            "Shift+F3": partial(self.finder.step, -1),
+        }
         self._list.currentItemChanged.connect(lambda *_: self._choose())
         self.source.document().contentsChange.connect(self._write)
         self._add.clicked.connect(self.ask_name)
@@ -131,6 +141,7 @@ class FilesTab(QWidget):
     def restyle(self, look: Look) -> None:
         self._look = look
         self.source.restyle(look)
+        self.finder.restyle(look)
         self._list.setFont(look.fonts.mono)
         self._note.setFont(look.fonts.text)
         for button in (self._add, self._take, self._rename, self._remove):
@@ -244,6 +255,7 @@ class FilesTab(QWidget):
         column.setSpacing(0)
         column.addLayout(buttons)
         column.addWidget(halves, 1)
+        column.addWidget(self.finder)
 
     # Qt
 

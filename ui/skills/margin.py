@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 from ui.icons import pixmap
 from ui.skills.lines import LinesField
 from ui.theme import Look
-from ui.widgets.paint import draw_right
+from ui.widgets.paint import draw_line, draw_right
 
 SIGN: Final = 14
 BAR: Final = 3
@@ -25,6 +25,7 @@ class Margin(QWidget):
         self._look, self._field, self._said = look, field, said
         self.levels: Mapping[int, str] = {}
         self.changed: frozenset[int] = frozenset()
+        self.added: frozenset[int] = frozenset()
         self.setObjectName("skill.source.margin")
         self.setAccessibleName(self.tr("Line numbers and findings"))
         self.setMouseTracking(True)
@@ -58,7 +59,9 @@ class Margin(QWidget):
                 ink = theme.second if number == here else theme.third
                 first = QRect(line.x(), line.y(), line.width(), field.line_height())
                 draw_right(painter, first, str(number + 1), fonts.mono, ink)
-                if level := self.levels.get(number):
+                if number in self.added:
+                    draw_line(painter, first.adjusted(8, 0, 0, 0), "+", fonts.mono, theme.done)
+                elif level := self.levels.get(number):
                     name, token = ("circle-x", "failed") if level == "error" else ("triangle-alert", "waiting")
                     drawn = pixmap(name, theme.colour(token), size, self.devicePixelRatioF())
                     painter.drawPixmap(QPointF(6, box.y() + (field.line_height() - size) // 2), drawn)

@@ -93,6 +93,7 @@ class SkillsPanel(Page, OwnKeys):
 
     def show_rows(self, rows: Sequence[SkillRow], proposed: Sequence[Proposed]) -> None:
         self.side.show_rows(rows, proposed, self.door.folder)
+        self.counted.emit()
         if self.reviewing.knows(self.reviewing.shown) and not self._wanted:
             return
         held = self.desk.opened.row.key if self.desk.opened else ""
@@ -129,6 +130,7 @@ class SkillsPanel(Page, OwnKeys):
 
     def show_skill(self, opened: OpenSkill) -> None:
         key = opened.row.key
+        self.keep()  # what was typed while it was on its way
         self.reviewing.shown = ""
         self.desk.show_skill(opened, self.works.of(opened))
         self.side.list.mark(key)
@@ -161,6 +163,11 @@ class SkillsPanel(Page, OwnKeys):
             self.desk.used.show_uses(await self.door.uses(key))
 
         self._start(look(), "look where a skill was used")
+
+    def unsaved(self) -> str:
+        """Nothing is lost when the window closes: it is kept first."""
+        self.keep()
+        return ""
 
     def hear(self, facts: Sequence[object]) -> None:
         """What a run proposes, decides or uses is seen at once."""

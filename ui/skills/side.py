@@ -92,10 +92,6 @@ class SkillSide(QFrame):
             else self.tr("No skills yet. Begin one with +, or drop a folder or a zip file here.")
         )
 
-    def focus_search(self) -> None:
-        self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self._search.selectAll()
-
     def restyle(self, look: Look) -> None:
         self._look = look
         self.list.restyle(look)

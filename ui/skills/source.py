@@ -61,7 +61,7 @@ class SourceField(LinesField):
         self._marks, self._tinted, self._hits, self._line = (), (), [], 0
         self.setPlainText(text)
         self.colouring.begin(name)
-        self._margin.levels, self._margin.changed = {}, frozenset()
+        self._margin.levels, self._margin.changed, self._margin.added = {}, frozenset(), frozenset()
         self._select()
 
     def replace_all(self, text: str) -> None:
@@ -96,6 +96,8 @@ class SourceField(LinesField):
     def tint(self, lines: Sequence[int]) -> None:
         """Lines, counted from 0, that a proposal adds."""
         self._tinted = lines
+        self._margin.added = frozenset(lines)
+        self._margin.update()
         self._select()
 
     def show_hits(self, hits: list[QTextEdit.ExtraSelection]) -> None:
@@ -131,7 +133,8 @@ class SourceField(LinesField):
     def _select(self) -> None:
         """Everything that lies under the letters: the line of the cursor, what was found, what is looked for."""
         theme = self._look.theme
-        made = [self._whole_line(line, blend(theme.done, theme.background, 0.14)) for line in self._tinted[:MOST_TINTS]]
+        tint = blend(theme.done, theme.background, 0.14)
+        made = [self._whole_line(line, tint, wrapped=True) for line in self._tinted[:MOST_TINTS]]
         if not self.isReadOnly() and not self.textCursor().hasSelection():
             made.append(self._whole_line(self.textCursor().blockNumber(), blend(theme.text, theme.background, 0.05)))
         made += [self._wave(mark) for mark in self._marks[:MOST_WAVES] if mark.line]
@@ -140,10 +143,11 @@ class SourceField(LinesField):
             made += [self._bracket(place) for place in pair]
         self.setExtraSelections(made)
 
-    def _whole_line(self, line: int, colour: QColor) -> QTextEdit.ExtraSelection:
+    def _whole_line(self, line: int, colour: QColor, *, wrapped: bool = False) -> QTextEdit.ExtraSelection:
         made = QTextEdit.ExtraSelection()
         made.cursor = QTextCursor(self.document().findBlockByNumber(line))
-        made.cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+        if wrapped:  # with the end of its line, so that its last part is filled to the edge as well
+            made.cursor.movePosition(QTextCursor.MoveOperation.NextBlock, QTextCursor.MoveMode.KeepAnchor)
         made.format.setBackground(colour)
         made.format.setProperty(QTextCharFormat.Property.FullWidthSelection, True)
         return made

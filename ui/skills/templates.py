@@ -24,20 +24,14 @@ def filled(template: str, name: str) -> tuple[str, dict[str, str]]:
     """The text of a new skill, and the files beside it."""
     title = name.replace("-", " ").capitalize()
     head = f"---\nname: {name}\ndescription: What it does. Use when …\n---\n\n# {title}\n"
-    match template:
-        case "commands":
-            body = (
-                "\n## When to use\n\n## Steps\n1. Run `scripts/check.sh` in the folder.\n2. Read what it prints.\n"
-                "\n## Pitfalls\n- \n"
-            )
-            return head + body, {"scripts/check.sh": "#!/bin/sh\nset -eu\n\nls\n"}
-        case "knowledge":
-            body = "\n## In short\n- \n\n## More\nRead [the details](references/details.md) when you need them.\n"
-            return head + body, {"references/details.md": "# Details\n"}
-        case "begin":
-            return head + "\n## When to use\n\n## Steps\n1. \n\n## Pitfalls\n- \n", {}
-        case _:
-            return head, {}
+    if template == COMMANDS:
+        steps = "1. Run `scripts/check.sh` in the folder.\n2. Read what it prints.\n"
+        body = f"\n## When to use\n\n## Steps\n{steps}\n## Pitfalls\n- \n"
+        return head + body, {"scripts/check.sh": "#!/bin/sh\nset -eu\n\nls\n"}
+    if template == KNOWLEDGE:
+        body = "\n## In short\n- \n\n## More\nRead [the details](references/details.md) when you need them.\n"
+        return head + body, {"references/details.md": "# Details\n"}
+    return head + ("\n## When to use\n\n## Steps\n1. \n\n## Pitfalls\n- \n" if template == BEGIN else ""), {}
 
 
 def _tr(text: str) -> str:

@@ -112,10 +112,28 @@ def _told(entry: dict[str, Any]) -> list[tuple[str, str]]:
             gone = [f"{folded} {words('results folded')}"] * bool(folded)
             gone += [f"{dropped} {words('messages summarised')}"] * bool(dropped)
             return [("Cause", str(entry.get("why") or "")), ("Dropped", " · ".join(gone))]
+        case "memory_recalled":
+            return _recalled(entry)
+        case "skill_used":
+            return [("Skill", str(entry.get("name") or "")), ("Version", str(entry.get("version") or ""))]
+        case "proposal_made":
+            wanted = entry.get("text") or {}
+            return [("Wants", str(wanted.get("head") or "")[:WHY_LIMIT]), ("Reason", str(entry.get("reason") or ""))]
         case "reply_cut" | "run_interrupted":
             return [("Cause", str(entry.get("why") or ""))]
         case _:
             return []
+
+
+def _recalled(entry: dict[str, Any]) -> list[tuple[str, str]]:
+    """Which memories the model was told here, and why each."""
+    facts = []
+    for item in entry.get("items") or ():
+        why = str(item.get("why") or "")
+        facts.append((str(item.get("kind") or "").capitalize(), f"{item.get('text')}{f' ({why})' if why else ''}"))
+    if left := int(entry.get("left") or 0):
+        facts.append(("No room for", f"{left:,}"))
+    return facts
 
 
 def _rounds(limit: object) -> str:

@@ -17,7 +17,7 @@ CHIP_PAD: Final = 5
 
 
 class Button(QPushButton):
-    """`tone` is primary, quiet, stop or nothing; `hint` names the key; one that `opens` a menu has an arrow."""
+    """`tone` is primary, quiet, stop, learnt or nothing; `hint` names the key; one that `opens` a menu has an arrow."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class Button(QPushButton):
         theme = self._look.theme
         if not self.isEnabled():
             return theme.third
-        inks = {"primary": theme.on_accent, "quiet": theme.second, "stop": theme.failed}
+        inks = {"primary": theme.on_accent, "quiet": theme.second, "stop": theme.failed, "learnt": theme.learned}
         return inks.get(self._tone, theme.text)
 
     def _fill(self) -> QColor:

@@ -24,7 +24,7 @@ def exporters(markup: Markup | None = None) -> Mapping[str, Exporter]:
         {
             "md": Exporter("Markdown", "To read and to paste.", ".md", markdown.write),
             "html": Exporter("Web page", "One file to read in any browser.", ".html", Page(markup).write),
-            "json": Exporter("Journeyman", "All of it; imports back the same.", ".journeyman", own.write),
+            "json": Exporter("Journeyman", "All of it; imports back the same.", ".journeyman.json", own.write),
             "atif": Exporter("ATIF", "A trajectory for evaluation and training.", ".atif.json", atif.write),
             "otlp": Exporter("OpenTelemetry", "Spans for Jaeger, Langfuse, Phoenix.", ".otlp.json", otlp.write),
             "perfetto": Exporter("Perfetto", "A trace for ui.perfetto.dev.", ".perfetto.json", perfetto.write),

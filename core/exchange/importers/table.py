@@ -7,6 +7,7 @@ from core.exchange.importers.inspect_log import Inspect
 from core.exchange.importers.mini_swe_agent import MiniSweAgent
 from core.exchange.importers.opencode import OpenCode
 from core.exchange.importers.openhands import OpenHands
+from core.exchange.importers.opentelemetry import OpenTelemetry
 from core.exchange.importers.record import Importer
 from core.exchange.importers.swe_agent import SweAgent
 
@@ -14,6 +15,7 @@ IMPORTERS: tuple[Importer, ...] = (
     Codex(),
     ClaudeCode(),
     Atif(),
+    OpenTelemetry(),
     Inspect(),
     OpenCode(),
     MiniSweAgent(),

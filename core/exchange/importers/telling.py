@@ -117,7 +117,6 @@ class Telling:
         self._counted: tuple[str, Usage] = ("", Usage())
         self._round = 0
         self._calls: dict[str, str] = {}
-        self._tools: dict[str, str] = {}
         self._names = 0
         self._open: dict[str, None] = {}
         self._answered = False
@@ -153,7 +152,6 @@ class Telling:
         bodies = {blob_hash(body): body for _, _, body in files}
         attached = tuple(Attachment(name, media, blob_hash(body), len(body)) for name, media, body in files)
         self._say(PersonSpoke(Text(text), attached), bodies)
-        self._start()
 
     def reply(
         self, text: str = "", *, at: int = 0, id: str = "", thought: str = "", calls: Sequence[Asked] = (),
@@ -188,6 +186,10 @@ class Telling:
         attached = tuple(Attachment(name, media, blob_hash(body), len(body)) for name, media, body in files)
         self._say(ToolReturned(self._calls[id], Text(output), failed, exit_code, attached), bodies)
         self._open.pop(id, None)
+
+    def settle(self) -> None:
+        """The reply that was told is whole."""
+        self._flush()
 
     def used(self, usage: Usage) -> None:
         """What the last reply used, where its transcript says so apart from it."""
@@ -326,7 +328,6 @@ class Telling:
         """Ids of others may come twice; ours do not."""
         self._names += 1
         self._calls[call.id] = name = f"r{self._round}c{self._names}"
-        self._tools[call.id] = call.tool
         return name
 
     def _asked(self, call: Asked) -> None:

@@ -137,6 +137,8 @@ def test_I7_a_skill_that_changes_after_the_folder_was_trusted_is_out(tmp_path: P
             row = next(row for row in await scene.engine.skills.list(scene.folder) if row.source == "folder")
             await scene.engine.skills.trust(row.key, row.digest)
             assert await state() == "on"
+            await scene.engine.trust(scene.folder, False)  # a no to the folder is a no to all of it
+            assert await state() == "untrusted"
 
     bounded(test())
 
@@ -151,6 +153,21 @@ def test_what_a_person_writes_into_a_trusted_folder_needs_no_second_word(tmp_pat
             assert isinstance(done, Saved)
             assert not (await scene.engine.folder_trust(scene.folder)).asks
             assert (await scene.engine.skills.open("notes", scene.folder)).row.state == "on"
+
+    bounded(test())
+
+
+def test_a_folder_under_another_name_is_the_same_folder(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with opened(tmp_path) as scene:
+            lay(scene.folder)
+            (tmp_path / "link").symlink_to(scene.folder)
+            await scene.engine.trust(tmp_path / "link")
+            for folder in (scene.folder, tmp_path / "link"):
+                rows = await scene.engine.skills.list(folder)
+                assert [(row.key, row.state) for row in rows if row.source == "folder"] == [
+                    (f"folder:{scene.folder.resolve()}/.agents/skills/notes", "on")
+                ]
 
     bounded(test())
 
@@ -290,6 +307,8 @@ def test_an_agent_proposes_a_skill_and_a_person_keeps_it_and_takes_it_back(tmp_p
                 "agent",
             )
             assert one.steps and one.session and desk.before(one.id) is None
+            steps = scene.engine.steps(scene.engine.session(one.session))
+            assert [step.object for step in steps if step.kind == "proposal"] == ["the new skill minutes"]
             assert "minutes" not in {row.name for row in await scene.engine.skills.list()}
             done = await desk.keep(one.id, one.text.replace("Write.", "Write briefly."))
             assert (done.state, done.result) == ("kept", "library/minutes 1")

@@ -98,7 +98,7 @@ def test_the_preview_counts_what_an_export_removes(tmp_path: Path) -> None:
         async with home(tmp_path / "a.db", [MINE]) as made:
             session = await worked(made)
             preview = await made.desk.preview(session)
-            done = await made.desk.export(session, "json", tmp_path / "a.journeyman")
+            done = await made.desk.export(session, "json", tmp_path / "a.journeyman.json")
             assert preview.removed == done.removed
             assert set(preview.removed) == {"GitHub token", "known secret"} or preview.removed["GitHub token"] >= 3
             assert preview.sessions == 2 and preview.facts == 27
@@ -112,7 +112,9 @@ def test_a_clean_export_comes_back_and_its_json_arguments_are_json(tmp_path: Pat
     async def main() -> None:
         async with home(tmp_path / "a.db", [MINE]) as one, home(tmp_path / "b.db") as two:
             session = await worked(one)
-            brought = await two.desk.bring((await one.desk.export(session, "json", tmp_path / "a.journeyman")).path)
+            brought = await two.desk.bring(
+                (await one.desk.export(session, "json", tmp_path / "a.journeyman.json")).path
+            )
             replies = [e for e in await two.events(brought.session) if isinstance(e, Replied)]
             for each in replies[0].calls:
                 assert isinstance(json.loads(each.arguments.head), dict)

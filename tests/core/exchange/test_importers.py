@@ -3,7 +3,9 @@
 import asyncio
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,6 +63,7 @@ SAMPLES = (
     Holds("mini-swe-agent", FOREIGN / "mini-swe-agent" / "old.traj.json", 1, 1, 2, 1, 1, 0, 0, 0, 1),
     Holds("SWE-agent", FOREIGN / "swe-agent" / "mend.traj", 1, 1, 2, 2, 2, 0, 0, 0, 2),
     Holds("Inspect", FOREIGN / "inspect" / "log.eval", 1, 1, 2, 1, 1, 0, 22, 14, 0),
+    Holds("OpenTelemetry", FOREIGN / "opentelemetry" / "pydantic-ai.json", 1, 1, 2, 1, 1, 0, 132, 26, 0),
     Holds("OpenHands", FOREIGN / "openhands" / "conv1", 1, 1, 2, 1, 1, 0, 0, 0, 2),
     Holds("OpenHands", FOREIGN / "openhands" / "first.json", 1, 1, 2, 1, 1, 0, 0, 0, 1),
 )
@@ -245,7 +248,7 @@ def test_an_imported_session_is_read_and_its_fork_trusts_nothing_of_it(tmp_path:
                 session, PersonSpoke(Text("go")), RunStarted("scripted", mode="trust", allow=("run",)),
                 QuestionAsked(Question("q", "May I?"), "r1c1"), ConsentAsked(request),
             )  # fmt: skip
-            path = (await made.desk.export(session, "json", tmp_path / "x.journeyman")).path
+            path = (await made.desk.export(session, "json", tmp_path / "x.journeyman.json")).path
         services = await assemble(tmp_path / "to", lambda error: None)
         try:
             engine = services.engine
@@ -272,6 +275,21 @@ def test_an_imported_session_is_read_and_its_fork_trusts_nothing_of_it(tmp_path:
             await services.close()
 
     asyncio.run(main())
+
+
+def test_nothing_is_learnt_from_what_was_imported(tmp_path: Path) -> None:
+    async def main() -> None:
+        services = await assemble(tmp_path, lambda error: None)
+        try:
+            await services.engine.desk.bring(CLAUDE)
+        finally:
+            await services.close()
+
+    asyncio.run(main())
+    with closing(sqlite3.connect(tmp_path / "journeyman.db")) as db:
+        assert db.execute("SELECT count(*) FROM session").fetchone() == (2,)
+        assert db.execute("SELECT count(*) FROM memory").fetchone() == (0,)
+        assert db.execute("SELECT count(*) FROM memory_use").fetchone() == (0,)
 
 
 def test_a_crash_in_the_middle_of_an_import_leaves_no_run_that_goes(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from core.domain.events import Delegated, Entry, FileChanged, PersonSpoke, RunEv
 from core.domain.problems import Problem
 from core.domain.text import Attachment, Text
 from core.store.blobs import blob_hash
+from core.store.codec import decode, pack
 from tests.core.domain.facts import any_event
 from tests.core.exchange.home import Home, home
 
@@ -54,7 +55,7 @@ def test_a_family_comes_back_equal_with_all_its_contents(tmp_path: Path) -> None
     async def main() -> None:
         async with home(tmp_path / "a" / "a.db") as one, home(tmp_path / "b" / "b.db") as two:
             session = await family(one)
-            done = await one.desk.export(session, "json", tmp_path / "out.journeyman", keep_secrets=True)
+            done = await one.desk.export(session, "json", tmp_path / "out.journeyman.json", keep_secrets=True)
             assert done.size == done.path.stat().st_size > len(LONG)
             brought = await two.desk.bring(done.path)
             assert brought.sessions == (session, "chchch22") and brought.agent == "Journeyman"
@@ -72,20 +73,30 @@ def test_a_family_comes_back_equal_with_all_its_contents(tmp_path: Path) -> None
     asyncio.run(main())
 
 
+def can_be_kept(event: RunEvent) -> bool:
+    """JSON knows no infinite numbers, so no journal holds any."""
+    try:
+        packed = pack(event)
+        decode(packed.kind, packed.payload)
+    except ValueError:
+        return False
+    return True
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("own")
 
 
 @settings(max_examples=TIMES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(events=st.lists(any_event(KINDS), max_size=25), number=st.integers(0, 10**9))
+@given(events=st.lists(any_event(KINDS).filter(can_be_kept), max_size=25), number=st.integers(0, 10**9))
 def test_any_session_comes_back_equal(place: Path, events: list[RunEvent], number: int) -> None:
     async def main() -> None:
         async with home(place / "from.db") as one, home(place / "to.db") as two:
             session = await one.journal.open("/tmp/here", f"Session {number}")
             if events:
                 await one.journal.append(session, *events)
-            path = (await one.desk.export(session, "json", place / "any.journeyman", keep_secrets=True)).path
+            path = (await one.desk.export(session, "json", place / "any.journeyman.json", keep_secrets=True)).path
             await two.desk.bring(path)
             assert same(await one.entries(session), await two.entries(session))
             assert not two.reader.questions() and not two.reader.consents()
@@ -125,7 +136,7 @@ def test_a_bad_file_says_which_line_and_brings_nothing(name: str, tmp_path: Path
             await one.journal.append(session, PersonSpoke(Text("one")), PersonSpoke(Text("two")))
             lines = (await one.told(session, "json")).splitlines()
             spoil, words = BAD[name]
-            path = tmp_path / "bad.journeyman"
+            path = tmp_path / "bad.journeyman.json"
             path.write_text("\n".join(spoil(lines)) + "\n")
             with pytest.raises(Problem) as caught:
                 await two.desk.bring(path)
@@ -140,7 +151,7 @@ def test_changed_contents_are_found(tmp_path: Path) -> None:
         async with home(tmp_path / "a" / "a.db") as one, home(tmp_path / "b" / "b.db") as two:
             session = await family(one)
             told = await one.told(session, "json", keep_secrets=True)
-            path = tmp_path / "bad.journeyman"
+            path = tmp_path / "bad.journeyman.json"
             path.write_text(told.replace('"base64":"iVBO', '"base64":"iVBP', 1))
             with pytest.raises(Problem, match="SHA-256"):
                 await two.desk.bring(path)
@@ -154,7 +165,7 @@ def test_a_cut_import_leaves_nothing(tmp_path: Path) -> None:
         async with home(tmp_path / "a" / "a.db") as one, home(tmp_path / "b" / "b.db") as two:
             session = await one.journal.open("/tmp/here", "A session")
             await one.journal.append(session, *[PersonSpoke(Text(f"{n} {LONG}")) for n in range(1500)])
-            path = (await one.desk.export(session, "json", tmp_path / "long.journeyman")).path
+            path = (await one.desk.export(session, "json", tmp_path / "long.journeyman.json")).path
             heard: list[int] = []
 
             def hear(done: int, size: int) -> None:

@@ -12,7 +12,9 @@ from core.domain.problems import Problem
 from core.memory.keep import Source
 from core.memory.memory import EVERYWHERE, Memories, edited
 from core.store.memory_rows import MemoryRows, Use
+from core.store.salvage import salvage
 from tests.core.memory.made import Days, done, keep, memories_at
+from tests.core.store.made import fill
 
 
 def test_every_change_can_be_taken_back_and_that_too(tmp_path: Path) -> None:
@@ -238,3 +240,34 @@ def test_a_fold_of_nothing_or_without_a_beginning_is_nothing() -> None:
     assert fold([]) is None and fold([Change("m", 1, 1, "pinned", "person")]) is None
     assert fold([Change("m", 1, 1, "edited", "person", Said("knowledge", "x"))]) is None
     assert fold([Source("person").change("m", 1, 1, "kept", Said("knowledge", "x"))]) is not None
+
+
+def test_what_only_the_changes_tell_of_is_made_anew(tmp_path: Path) -> None:
+    """As a salvage leaves it: versions and uses, but no rows and no index."""
+    with memories_at(tmp_path) as memories:
+        name = keep(memories, TEXTS[0]).memory.id
+        done(memories.pin(name))
+        before = memories.memory(name)
+        assert memories.book.database is not None
+        for table in ("memory", "memory_place"):
+            done(memories.book.database.do(lambda db, table=table: db.execute(f"DELETE FROM {table}")))  # type: ignore[misc]
+        done(
+            memories.book.database.do(
+                lambda db: db.execute("INSERT INTO search_memory (search_memory) VALUES ('delete-all')")
+            )
+        )
+    with memories_at(tmp_path) as memories:
+        assert done(memories.mend()) == 1 and memories.memory(name) == before and problems(memories) == []
+        assert done(memories.mend()) == 0
+
+
+def test_a_salvaged_file_remembers(tmp_path: Path) -> None:
+    fill(tmp_path / "journeyman.db", 3)
+    with memories_at(tmp_path) as memories:
+        name = keep(memories, TEXTS[0], reach="folder", place="/w").memory.id
+        done(memories.use([Use("s", 1, name, 1, 5, 1.0, 1)]))
+        before = memories.memory(name)
+    saved = salvage(tmp_path / "journeyman.db")
+    assert (saved.sessions, saved.lost) == (1, 0)
+    with memories_at(tmp_path) as memories:
+        assert done(memories.mend()) == 1 and memories.memory(name) == before and problems(memories) == []

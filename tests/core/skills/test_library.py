@@ -276,7 +276,12 @@ def test_a_built_in_skill_is_changed_as_a_copy_of_ones_own(tmp_path: Path) -> No
         assert isinstance(done, Saved) and (done.key, done.version) == ("library/skill-writing", 2)
         assert here.library.text("library/skill-writing", 1) == opened.text == here.library.text(key)
         assert row(here, key).state == "shadowed"
-        assert isinstance(await here.library.save(key, opened.text + "\nOther.\n", base=opened.base), Moved)
+        moved = await here.library.save(key, opened.text + "\nOther.\n", base=opened.base)
+        assert isinstance(moved, Moved) and moved.base == 1 and [part.kind for part in moved.parts] == ["same", "clash"]
+        again = await here.library.save(
+            "skill-writing", "---\nname: skill-writing\ndescription: New.\n---\nx\n", base=0
+        )
+        assert isinstance(again, Moved) and again.merged is None  # made from nothing, it clashes with all there is
         with pytest.raises(Problem, match="Only skills of the library"):
             await here.library.archive(key)
         await here.library.disable(key)

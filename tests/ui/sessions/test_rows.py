@@ -107,6 +107,7 @@ def test_every_word_has_to_match() -> None:
         ("stopped", {"steps": 6}, "~/letters · stopped at step 6"),
         ("limit", {"steps": 60}, "~/letters · limit met at step 60"),
         ("interrupted", {}, "~/letters · interrupted"),
+        ("done", {"steps": 2, "source": "Claude Code:7f"}, "from Claude Code · ~/letters · 2 steps"),
     ],
 )
 def test_second_line_says_where_and_what(status: str, more: dict[str, Any], said: str) -> None:

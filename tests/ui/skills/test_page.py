@@ -10,8 +10,22 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSlider,
+    QApplication,
+    QComboBox,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollBar,
+    QWidget,
+)
 
 from core.domain.proposal import Proposal
 from core.domain.skill import MAIN, Moved, Saved
@@ -168,7 +182,17 @@ def test_what_is_taken_in_is_seen_first_and_off_until_it_is_trusted(
     async def act(person: Person) -> None:
         await kept(person, "letters", SKILL)
         page = await opened(person)
-        page._doing.look_in(str(packed))
+        carried = QMimeData()
+        carried.setUrls([QUrl.fromLocalFile(str(packed))])
+        page.dropEvent(
+            QDropEvent(
+                QPointF(20, 20),
+                Qt.DropAction.CopyAction,
+                carried,
+                Qt.MouseButton.LeftButton,
+                Qt.KeyboardModifier.NoModifier,
+            )
+        )
         dialog = await until(lambda: page.findChild(ImportDialog), "what it would bring")
         assert [row.name for row in page.side.rows() if row.source == "library"] == ["letters"]
         click(find(dialog, QPushButton, "skill.import.yes"))
@@ -182,6 +206,22 @@ def test_what_is_taken_in_is_seen_first_and_off_until_it_is_trusted(
         assert not page.desk.card.isVisible()
         person.window.toast.undo()
         await until(lambda: page.desk.opened and page.desk.opened.row.state != "on", "trust taken back")
+
+    live(qapp, home, act)
+
+
+def test_a_skill_is_tried_in_a_run_as_it_was_saved(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        await kept(person, "letters", SKILL)
+        page = await opened(person, "letters")
+        await shown(page, "library/letters")
+        page.desk.editor.source.insertPlainText("x")
+        click(find(page, QPushButton, "skill.try"))
+        assert "Save it first" in person.window.toast.accessibleName() and page.isVisible()
+        page.discard()
+        await until(lambda: page.desk.opened and not page.desk.work.changed, "as it was saved")
+        click(find(page, QPushButton, "skill.try"))
+        assert person.window.start.begin.words() == "Use the skill letters to"
 
     live(qapp, home, act)
 
@@ -221,6 +261,7 @@ def test_a_proposal_is_seen_edited_kept_and_taken_back(qapp: QApplication, home:
         first = await propose(better)
         page = await opened(person)
         await until(lambda: page.side.proposed(), "what waits")
+        assert person.window.pages.page("skills") is page and person.window._reading.proposed("skill") == 1
         page.open(f"proposal/{first.id}")
         edit, keep = find(page, QPushButton, "skill.edit"), find(page, QPushButton, "skill.keep")
         await until(keep.isVisible, "the proposal on the desk")
@@ -255,6 +296,18 @@ def _text(page: SkillsPanel) -> str:
     return page.desk.editor.text()
 
 
+def test_what_was_typed_last_is_kept_when_the_window_closes(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        await kept(person, "letters", SKILL)
+        page = await opened(person, "letters")
+        await shown(page, "library/letters")
+        write(page.desk.editor.source, "x")
+
+    live(qapp, home, act)
+    draft = SkillDrafts(home).draft("library/letters")
+    assert draft is not None and draft.texts == {MAIN: f"x{SKILL}"}
+
+
 def test_a_narrow_page_folds_the_sidebar(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         await kept(person, "letters", SKILL)
@@ -274,7 +327,8 @@ def test_a_narrow_page_folds_the_sidebar(qapp: QApplication, home: Path) -> None
 TYPING = """
 import asyncio, sys
 from pathlib import Path
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
 from app.display import application
 from tests.ui.skills.test_page import SKILL, kept, opened, shown
@@ -324,3 +378,33 @@ def test_killed_while_typing_the_text_is_back(qapp: QApplication, home: Path) ->
 
     live(qapp, home, act)
     asyncio.set_event_loop(None)
+
+
+def test_every_control_of_the_page_has_a_name(qapp: QApplication, home: Path) -> None:
+    """For those who hear the page, and for those who steer it by names."""
+
+    async def act(person: Person) -> None:
+        await kept(person, "letters", SKILL)
+        page = await opened(person, "letters")
+        await shown(page, "library/letters")
+        page.desk.editor.finder.open()
+        kinds = (QAbstractButton, QLineEdit, QComboBox, QAbstractItemView, QPlainTextEdit, QAbstractSlider)
+        found = [part for kind in kinds for part in page.findChildren(kind)]
+        controls = [part for part in found if not isinstance(part, QScrollBar | QHeaderView) and not _of_qt(part)]
+        assert len(controls) > 30
+        unnamed = [f"{type(part).__name__} in {part.parent()}" for part in controls if not part.objectName()]
+        silent = [
+            part.objectName()
+            for part in controls
+            if not part.accessibleName() and not (isinstance(part, QAbstractButton) and part.text())
+        ]
+        assert unnamed == [] and set(silent) <= {"skill.source", "skill.card.no", "skill.card.yes"}  # named when shown
+
+    live(qapp, home, act)
+
+
+def _of_qt(part: QWidget) -> bool:
+    """A part that Qt makes itself, inside of one of ours."""
+    around = part.parentWidget()
+    inside = around is not None and around.metaObject().className().startswith(("QLineEdit", "QComboBox"))
+    return inside or isinstance(around, QLineEdit) or part.objectName().startswith("qt_")

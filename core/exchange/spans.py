@@ -1,0 +1,173 @@
+"""Spans of OTLP: read from JSON as programs write it, or from protobuf, into one form."""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+DEEP = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Times are in microseconds; `parent` is empty for the root of a trace."""
+
+    trace: str
+    id: str
+    parent: str
+    name: str
+    began: int
+    ended: int
+    said: dict[str, Any] = field(default_factory=dict)
+    failed: bool = False
+    trouble: str = ""
+
+
+def from_json(request: Any) -> list[Span]:
+    """The spans of an export request; what has no place in one is passed over."""
+    found: list[Span] = []
+    for resource in _list(request, "resourceSpans"):
+        for scope in _list(resource, "scopeSpans"):
+            found += [span for plain in _list(scope, "spans") if (span := _span(plain))]
+    return found
+
+
+def from_protobuf(body: bytes) -> list[Span]:
+    """The same of the binary form. Raises ValueError where it is none."""
+    resources = (value for number, value in fields(body) if number == 1)
+    scopes = (value for resource in resources for number, value in fields(resource) if number == 2)
+    return [_of_fields(value) for scope in scopes for number, value in fields(scope) if number == 2]
+
+
+def fields(body: Any) -> Iterator[tuple[int, Any]]:
+    """The fields of a message: numbers as they are, everything else as bytes."""
+    if not isinstance(body, bytes):
+        raise ValueError("expected a message")
+    at = 0
+    while at < len(body):
+        tag, at = _varint(body, at)
+        match tag & 7:
+            case 0:
+                value, at = _varint(body, at)
+                yield tag >> 3, value
+            case 1:
+                yield tag >> 3, int.from_bytes(_cut(body, at, 8), "little")
+                at += 8
+            case 2:
+                size, at = _varint(body, at)
+                yield tag >> 3, _cut(body, at, size)
+                at += size
+            case 5:
+                yield tag >> 3, int.from_bytes(_cut(body, at, 4), "little")
+                at += 4
+            case _:
+                raise ValueError("a field of a kind that OTLP does not have")
+
+
+def _of_fields(body: bytes) -> Span:
+    plain: dict[int, Any] = {}
+    said: dict[str, Any] = {}
+    for number, value in fields(body):
+        if number == 9:
+            said.update([_pair(value, 0)])
+        else:
+            plain[number] = value
+    status = dict(fields(plain.get(15, b"")))
+    return Span(
+        plain.get(1, b"").hex(), plain.get(2, b"").hex(), plain.get(4, b"").hex(), _text(plain.get(5, b"")),
+        plain.get(7, 0) // 1000, plain.get(8, 0) // 1000, said, status.get(3) == 2, _text(status.get(2, b"")),
+    )  # fmt: skip
+
+
+def _pair(body: bytes, depth: int) -> tuple[str, Any]:
+    found = dict(fields(body))
+    return _text(found.get(1, b"")), _any(found.get(2, b""), depth)
+
+
+def _any(body: bytes, depth: int) -> Any:
+    """A value of an attribute."""
+    if depth > DEEP:
+        raise ValueError("nested too deep")
+    for number, value in fields(body):
+        match number:
+            case 1:
+                return _text(value)
+            case 2:
+                return bool(value)
+            case 3:
+                return value - (1 << 64) if value >> 63 else value
+            case 4:
+                return struct.unpack("<d", value.to_bytes(8, "little"))[0]
+            case 5:
+                return [_any(item, depth + 1) for each, item in fields(value) if each == 1]
+            case 6:
+                return dict(_pair(item, depth + 1) for each, item in fields(value) if each == 1)
+            case _:
+                pass
+    return None
+
+
+def _span(plain: Any) -> Span | None:
+    if not isinstance(plain, dict) or not plain.get("traceId") or not plain.get("spanId"):
+        return None
+    status = plain.get("status") if isinstance(plain.get("status"), dict) else {}
+    assert isinstance(status, dict)
+    said = {str(each.get("key")): _plain(each.get("value"), 0) for each in _list(plain, "attributes")}
+    return Span(
+        str(plain["traceId"]).lower(), str(plain["spanId"]).lower(), str(plain.get("parentSpanId") or "").lower(),
+        str(plain.get("name") or ""), _time(plain.get("startTimeUnixNano")), _time(plain.get("endTimeUnixNano")), said,
+        status.get("code") in (2, "STATUS_CODE_ERROR"), str(status.get("message") or ""),
+    )  # fmt: skip
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """`{"intValue": "7"}` → 7; whole numbers come as numbers, too."""
+    if not isinstance(value, dict) or depth > DEEP:
+        return None
+    for name, inner in value.items():
+        match name:
+            case "intValue":
+                return int(inner) if isinstance(inner, int | float | str) and str(inner).lstrip("-").isdigit() else 0
+            case "arrayValue":
+                return [_plain(item, depth + 1) for item in _list(inner, "values")]
+            case "kvlistValue":
+                return {str(pair.get("key")): _plain(pair.get("value"), depth + 1) for pair in _list(inner, "values")}
+            case "stringValue" | "boolValue" | "doubleValue":
+                return inner
+            case _:
+                pass
+    return None
+
+
+def _list(plain: Any, name: str) -> list[Any]:
+    found = plain.get(name) if isinstance(plain, dict) else None
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+
+
+def _time(value: Any) -> int:
+    try:
+        return max(0, int(value or 0)) // 1000
+    except (TypeError, ValueError):
+        return 0
+
+
+def _text(body: Any) -> str:
+    return body.decode("utf-8", "replace") if isinstance(body, bytes) else ""
+
+
+def _cut(body: bytes, at: int, size: int) -> bytes:
+    if at + size > len(body):
+        raise ValueError("cut off")
+    return body[at : at + size]
+
+
+def _varint(body: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        if at >= len(body) or shift > 63:
+            raise ValueError("a number without an end")
+        byte = body[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value & (1 << 64) - 1, at

@@ -1,0 +1,119 @@
+"""Memories go out and come in; what cannot be read is said, and nothing is half taken in."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from core.domain.problems import Problem
+from core.memory.portable import imported, of_lines
+from tests.core.engine.scenes import bounded, opened
+
+LIST = """# Notes
+
+## The house
+- The key lies under the blue pot.
+- Bread is baked
+  on Mondays.
+---
+They like tea.
+§
+Knock twice.
+"""
+
+
+def test_what_goes_out_comes_in_again(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path / "a") as scene:
+            await scene.engine.memory.add("The key lies under the pot.", reach="folder", place="/w")
+            await scene.engine.memory.add("", "heuristic", parts={"when": "it rains", "do": "close the roof"})
+            text = await scene.engine.memory.export()
+        (tmp_path / "out.json").write_text(text)
+        async with opened(tmp_path / "b") as scene:
+            assert [kept.did for kept in await scene.engine.memory.take_in(tmp_path / "out.json")] == ["kept", "kept"]
+            again = await scene.engine.memory.take_in(tmp_path / "out.json")
+            assert [kept.did for kept in again] == ["seen again", "seen again"]
+            said = {(one.memory.said.text, one.memory.said.place) for one in await scene.engine.memory.listed()}
+            assert said == {("The key lies under the pot.", "/w"), ("When it rains: close the roof.", "")}
+
+    bounded(main())
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "line 1"),
+        ("[]", "Expected an object"),
+        ('{"journeyman": "memories", "form": 9, "memories": []}', '"form": 1'),
+        ('{"journeyman": "memories", "form": 1, "memories": [{"text": "a"}, {"kind": "x"}]}', "Memory 2"),
+        ('{"journeyman": "memories", "form": 1, "memories": [{"text": "a", "confidence": "high"}]}', "Memory 1"),
+    ],
+)
+def test_a_bad_file_is_said_with_the_place(text: str, why: str) -> None:
+    with pytest.raises(Problem) as wrong:
+        imported(text)
+    assert why in wrong.value.trouble.why
+
+
+def test_one_bad_memory_keeps_all_of_them_out(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path / "a") as scene:
+            file = tmp_path / "in.json"
+            texts = [{"text": "Good and true."}, {"text": "The password is hunter2"}]
+            file.write_text(json.dumps({"journeyman": "memories", "form": 1, "memories": texts}))
+            with pytest.raises(Problem):
+                await scene.engine.memory.take_in(file)
+            with pytest.raises(Problem):
+                await scene.engine.memory.take_in(tmp_path / "none.json")
+            assert await scene.engine.memory.listed() == []
+
+    bounded(main())
+
+
+def test_lists_of_other_agents_are_taken_in() -> None:
+    found = [(said.text, said.around) for said in of_lines(LIST)]
+    assert found == [
+        ("The key lies under the blue pot.", "The house"),
+        ("Bread is baked on Mondays.", "The house"),
+        ("They like tea.", "The house"),
+        ("Knock twice.", "The house"),
+    ]
+
+
+def test_what_alma_has_learnt_is_taken_in(tmp_path: Path) -> None:
+    file = tmp_path / "alma.db"
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute("CREATE TABLE heuristics (id TEXT, condition TEXT, strategy TEXT, confidence REAL)")
+        db.execute("INSERT INTO heuristics VALUES ('1', 'tests fail', 'read the log', 0.8)")
+        db.execute("CREATE TABLE anti_patterns (pattern TEXT, why_bad TEXT, better_alternative TEXT)")
+        db.execute("INSERT INTO anti_patterns VALUES ('sleep in tests', 'it is slow', '[To be determined by hand]')")
+        db.execute("CREATE TABLE domain_knowledge (domain TEXT, fact TEXT, source TEXT, confidence REAL)")
+        db.execute("INSERT INTO domain_knowledge VALUES ('house', 'The key lies under the pot.', 'me', 1.0)")
+
+    async def main() -> None:
+        async with opened(tmp_path / "a") as scene:
+            await scene.engine.memory.take_in(file)
+            said = {one.memory.said.text: one.memory.said for one in await scene.engine.memory.listed()}
+            assert set(said) == {
+                "When tests fail: read the log.",
+                "Do not sleep in tests, because it is slow.",
+                "The key lies under the pot.",
+            }
+            assert said["When tests fail: read the log."].confidence == 0.8
+            (tmp_path / "other.db").write_bytes(b"SQLite format 3\0" + b"x" * 100)
+            with pytest.raises(Problem):
+                await scene.engine.memory.take_in(tmp_path / "other.db")
+
+    bounded(main())
+
+
+def test_the_journey_of_learning_is_told_by_day(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path / "a") as scene:
+            await scene.engine.memory.add("They like tea.")
+            (day,) = await scene.engine.memory.journey()
+            assert [one.said.text for one in day.learnt] == ["They like tea."] and day.runs == 0
+
+    bounded(main())

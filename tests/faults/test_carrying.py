@@ -1,0 +1,121 @@
+"""A kill at each write while a session is carried out or in, or a skill is kept: all of it or nothing."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.killing import BOUND_S, environment, program
+from tests.faults.conftest import REASON
+from tests.faults.tally import Tried
+
+STRIDE = 1 if os.environ.get("EVERY_FAULT") else 48
+SKILL = "---\nname: tidy\ndescription: Tidies up.\n---\n" + "Sweep the floor.\n" * 400
+
+pytestmark = pytest.mark.skipif(not shutil.which("strace"), reason=REASON)
+
+
+def do(home: Path, *words: str, fault: str = "") -> "subprocess.CompletedProcess[str]":
+    before = ("strace", "-f", "-qq", "-o", os.devnull, "-e", f"inject={fault}") if fault else ()
+    return subprocess.run(
+        program(*words, before=before),
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=BOUND_S,
+        check=False,
+    )
+
+
+def lines(home: Path, *words: str) -> list[dict[str, Any]]:
+    done = do(home, *words, "--json")
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def killed_everywhere(work: Callable[[str], int], look: Callable[[], None], tried: Tried) -> None:
+    """At each write and each change of a name, until the work outlives it."""
+    for call in ("pwrite64", "write", "rename", "fdatasync"):
+        points = 0
+        for number in range(1, 2_000, 1 if call == "rename" else STRIDE):
+            if work(f"{call}:signal=SIGKILL:when={number}") == 0:
+                break
+            look()
+            points += 1
+        tried(points)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """A home with a session that wrote files."""
+    home = tmp_path / "made"
+    assert do(home, "demo", "--answer", "Kind").returncode == 0
+    return home
+
+
+def test_c15_a_kill_while_exporting_leaves_no_file_or_a_whole_one(made: Path, tmp_path: Path, tried: Tried) -> None:
+    (session,) = (row["id"] for row in lines(made, "sessions"))
+    target, first = tmp_path / "out" / "a.json", tmp_path / "first.json"
+    target.parent.mkdir()
+    assert do(made, "export", session, "--as", "json", "-o", str(first)).returncode == 0
+    _, _, whole = first.read_bytes().partition(b"\n")  # the first line says when
+
+    def look() -> None:
+        assert not target.exists() or target.read_bytes().partition(b"\n")[2] == whole
+        target.unlink(missing_ok=True)
+
+    def work(fault: str) -> int:
+        return do(made, "export", session, "--as", "json", "-o", str(target), fault=fault).returncode
+
+    killed_everywhere(work, look, tried)
+
+
+def test_c14_a_kill_while_importing_leaves_nothing_or_all_of_it(made: Path, tmp_path: Path, tried: Tried) -> None:
+    (session,) = (row["id"] for row in lines(made, "sessions"))
+    file = tmp_path / "a.journeyman.json"
+    assert do(made, "export", session, "--as", "json", "-o", str(file)).returncode == 0
+    steps = len(lines(made, "show", session))
+    empty, home = tmp_path / "empty", tmp_path / "home"
+    assert lines(empty, "sessions") == []
+
+    def look() -> None:
+        for row in lines(home, "sessions"):
+            assert len(lines(home, "show", row["id"])) >= steps
+
+    def work(fault: str) -> int:
+        shutil.rmtree(home, ignore_errors=True)
+        shutil.copytree(empty, home)
+        return do(home, "import", str(file), fault=fault).returncode
+
+    killed_everywhere(work, look, tried)
+
+
+def test_c11_a_kill_while_a_skill_is_kept_leaves_the_old_or_the_new(tmp_path: Path, tried: Tried) -> None:
+    skill, empty, home = tmp_path / "tidy", tmp_path / "empty", tmp_path / "home"
+    skill.mkdir()
+    (skill / "SKILL.md").write_text(SKILL)
+    assert do(empty, "skills", "add", str(skill)).returncode == 0
+    newer = SKILL.replace("floor", "stairs")
+    (skill / "SKILL.md").write_text(newer)
+    seen = set()
+
+    def look() -> None:
+        done = do(home, "skills", "show", "tidy")
+        assert done.returncode == 0 and "Traceback" not in done.stderr
+        floors, stairs = done.stdout.count("the floor."), done.stdout.count("the stairs.")
+        assert {floors, stairs} == {0, 400}, "a mixture"
+        seen.add(stairs)
+
+    def work(fault: str) -> int:
+        shutil.rmtree(home, ignore_errors=True)
+        shutil.copytree(empty, home)
+        return do(home, "skills", "add", "--replace", str(skill), fault=fault).returncode
+
+    killed_everywhere(work, look, tried)
+    look()
+    assert 400 in seen, "it is kept at last"

@@ -1,0 +1,62 @@
+"""A line that leads somewhere: a glyph and words that are cut to the room there is."""
+
+from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QPushButton, QSizePolicy
+
+from ui.icons import pixmap
+from ui.theme import Look
+from ui.widgets.paint import draw_frame, draw_line
+
+ICON = 14
+GAP = 8
+
+
+class LinkLine(QPushButton):
+    """`token` is the colour of the glyph; the whole of the words is its name and its tooltip."""
+
+    def __init__(self, look: Look, words: str, *, name: str, told: str, icon: str = "", token: str = "second") -> None:
+        super().__init__(words)
+        self._look, self._icon, self._token = look, icon, token
+        self._told = told
+        self.setObjectName(name)
+        self.setAccessibleDescription(told)
+        self.say(words)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def say(self, words: str) -> None:
+        self.setText(words)
+        self.setAccessibleName(words)
+        self.setToolTip(f"{words}\n{self._told}")
+        self.updateGeometry()
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        self.updateGeometry()
+        self.update()
+
+    # Qt
+
+    def sizeHint(self) -> QSize:
+        metrics = QFontMetrics(self._look.fonts.second)
+        return QSize(metrics.horizontalAdvance(self.text()) + self._left() + 2, metrics.height() + 4)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(40, self.sizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        look, theme = self._look, self._look.theme
+        with QPainter(self) as painter:
+            if self._icon:
+                size = look.size(ICON)
+                drawn = pixmap(self._icon, theme.colour(self._token), size, self.devicePixelRatioF())
+                painter.drawPixmap(0, (self.height() - size) // 2, drawn)
+            room = QRect(self._left(), 0, self.width() - self._left(), self.height())
+            ink = theme.accent if self.underMouse() or not self._icon else theme.second
+            draw_line(painter, room, self.text(), look.fonts.second, ink)
+            if self.hasFocus():
+                draw_frame(painter, self.rect(), 4, None, theme.accent)
+
+    def _left(self) -> int:
+        return self._look.size(ICON) + GAP if self._icon else 0
