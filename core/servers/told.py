@@ -17,8 +17,20 @@ SCHEMA = 32_000
 
 def accepted(name: str, description: str, schema: Mapping[str, Any]) -> ServerTool:
     """A tool as it is kept: with everything in it that hides written out."""
-    plain = json.dumps(schema, ensure_ascii=False, sort_keys=True)
-    return ServerTool(name=name, description=visible(description), schema=visible(plain))
+    plain = json.dumps(_shown(schema), ensure_ascii=False, sort_keys=True)
+    return ServerTool(name=name, description=visible(description), schema=plain)
+
+
+def _shown(node: Any) -> Any:
+    """Each text by itself: in the whole, a sign that hides could take the signs around it along."""
+    match node:
+        case str():
+            return visible(node)
+        case list():
+            return [_shown(item) for item in node]
+        case dict():
+            return {visible(str(key)): _shown(value) for key, value in node.items()}
+    return node
 
 
 def unfit(tool: ServerTool) -> str:
