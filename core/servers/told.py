@@ -30,7 +30,8 @@ def _shown(node: Any) -> Any:
             return [_shown(item) for item in node]
         case dict():
             return {visible(str(key)): _shown(value) for key, value in node.items()}
-    return node
+        case _:
+            return node
 
 
 def unfit(tool: ServerTool) -> str:
