@@ -19,6 +19,8 @@ OF_PLACES: Final = (
     ("Message", (("Return", "Send, or queue while it runs"), ("Ctrl+Return", "Send now"), ("Shift+Return", "New line"),
                  ("@", "Name a file"), ("/", "Commands"))),
     ("Steps", (("J", "Next"), ("K", "Previous"), ("Return", "Open or close"))),
+    ("Skill", (("Ctrl+S", "Save"), ("Ctrl+F", "Find and replace"), ("Ctrl+Space", "Complete"), ("F8", "Next finding"),
+               ("F6", "Next part"), ("Alt+1", "First tab, and so on"), ("Alt+Z", "Wrap lines"))),
     ("Question", (("1", "First option, and so on"), ("Return", "Answer"), ("Esc", "Later"))),
 )  # fmt: skip
 
