@@ -10,8 +10,8 @@ from core.domain.memory import LONGEST
 from core.domain.proposal import Proposal
 from core.timeline.difference import difference
 from ui.memory.link import LinkLine
-from ui.memory.words import TitleOf, in_lines, kind_words, tr, wanted_kind, wanted_words
 from ui.memory.versions import lines_height
+from ui.memory.words import TitleOf, in_lines, kind_words, tr, wanted_kind, wanted_words
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
