@@ -6,6 +6,7 @@ from typing import NoReturn
 
 from app import __version__
 from app.memory_arguments import memory_actions
+from app.server_arguments import server_actions
 from app.skill_arguments import proposal_actions, skill_actions
 from core.domain.modes import DEFAULT_MODE, MODE_WORDS, MODES, Mode
 from core.domain.schedule import MISSED
@@ -31,7 +32,9 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"journeyman {__version__}")
     top.add_argument("--home", metavar="DIR", help="the data folder (else JOURNEYMAN_HOME, else the system's place)")
     top.add_argument(
-        "--safe", action="store_true", help="without hooks, schedules and what folders bring along; window as at first"
+        "--safe",
+        action="store_true",
+        help="without hooks, schedules, tool servers and what folders bring along; window as at first",
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     _run(commands)
@@ -42,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     _exchange(commands)
     _schedule(commands)
     _worktree(commands)
+    _servers(commands)
     _care(commands)
     _memory(commands)
     _skills(commands)
@@ -336,6 +340,12 @@ def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise argparse.ArgumentTypeError("expected a whole number, 0 or more")
     return int(text)
+
+
+def _servers(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    servers = _add(commands, "mcp", "Programs that bring agents tools of their own (Model Context Protocol).")
+    actions = servers.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser, required=True)
+    server_actions(partial(_add, actions))
 
 
 def _memory(commands: "argparse._SubParsersAction[_Parser]") -> None:

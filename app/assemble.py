@@ -13,6 +13,7 @@ from core.engine.profiles import learnable
 from core.engine.prompt import briefed
 from core.engine.providers import Providers
 from core.engine.runs import Runs
+from core.engine.servers import ToolServers
 from core.engine.skills import Skills
 from core.learning.review import Reviews
 from core.memory.hand import Hand, ground
@@ -20,6 +21,7 @@ from core.memory.index import indexed
 from core.memory.memory import Memories
 from core.memory.notes import Notes
 from core.models.catalogue import Catalogue
+from core.servers.servers import Servers
 from core.settings.file import SettingsFile
 from core.settings.secrets import Secrets
 from core.skills.found import Disk, user_home
@@ -33,6 +35,7 @@ from core.store.rule_book import RuleBook
 from core.store.skills import SkillStore
 from core.tools.place import Place, open_place
 from core.tools.search_web import NAME as SEARCH_WEB
+from core.tools.server_tools import offered
 from core.tools.web import Web
 from core.workspace.process import MARK
 from core.workspace.usage import end_orphans
@@ -45,6 +48,7 @@ class Services:
 
     engine: Engine
     runs: Runs
+    servers: Servers
     opened: Opened
     reader: Reader
     rules: RuleBook
@@ -61,6 +65,7 @@ class Services:
         """End what goes, then let go of the file: the writing connection last, it checkpoints."""
         await self.reviews.close()
         await self.runs.close()
+        await self.servers.close()
         self.reader.close()
         self.remembered.close()
         if self.opened.database:
@@ -77,9 +82,9 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     drafts = Drafts()
     secrets = Secrets(os.environ)
     web = Web(lambda: settings.now, secrets)
+    servers = Servers(lambda: settings.now, folder)
     catalogue = Catalogue(lambda: settings.now, secrets, os.environ, lambda names: settings.change(text_calls=names))
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
-
     skills = Skills(Library(SkillStore(opened.path, opened.database, frozen=opened.frozen), Disk(user_home())), book)
     remembered = MemoryBook(opened.path, opened.database, indexed, frozen=opened.frozen)
     memories = Memories(remembered)
@@ -95,17 +100,20 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
             memories, proposals, session, str(work), stands,
             policy=lambda: settings.now.learning, on=lambda: settings.now.memory,
         )  # fmt: skip
-        return replace(open_place(work, folder, hear, safe=safe, web=web), memory=hand)
+        made = open_place(work, folder, hear, safe=safe, web=web)
+        return replace(made, memory=hand, servers=None if safe else servers)
 
+    brief = partial(
+        briefed, home=folder, book=book, safe=safe, absent=lambda: () if web.host else (SEARCH_WEB,), skills=skills,
+        more=lambda: tuple(offered(servers.all())),
+    )  # fmt: skip
     runs = Runs(
         journal,
         reader,
         drafts,
         report,
         catalogue,
-        partial(
-            briefed, home=folder, book=book, safe=safe, absent=lambda: () if web.host else (SEARCH_WEB,), skills=skills
-        ),
+        brief,
         place,
         book,
         tiers=lambda: settings.now.tiers,
@@ -114,10 +122,13 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
         proposals=proposals,
     )
     providers = Providers(catalogue, settings, os.environ)
-    engine = Engine(opened, journal, reader, runs, drafts, settings, book, providers, skills, proposals, memories, html)
+    engine = Engine(
+        opened, journal, reader, runs, drafts, settings, book, providers, skills, proposals, memories,
+        ToolServers(settings, servers), html,
+    )  # fmt: skip
     reviews = Reviews(journal, reader, runs, lambda: settings.now, lambda: settings.now.tiers, report)
     if opened.database:
         end_orphans(MARK.encode())
         await runs.recover()
         await memories.mend()
-    return Services(engine, runs, opened, reader, book, remembered, proposals, reviews)
+    return Services(engine, runs, servers, opened, reader, book, remembered, proposals, reviews)

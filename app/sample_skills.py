@@ -49,7 +49,7 @@ FOLDERS: Final = {
     "code-review": "Review a change for faults. Use when somebody asks for a review.",
     "db-migrations": "Write a migration that can be taken back. Use when a table changes.",
 }
-SHOP: Final = "shop"
+SHOP: Final = "src/shop"  # beside the data folder, which pictures have in a home of their own
 SESSION: Final = "Letter about the mould"
 
 
@@ -62,7 +62,7 @@ async def make(home: Path, database: Database, journal: Journal, reader: Reader)
     for name, description in OTHERS.items():
         await library.save(name, _short(name, description), {}, 0)
     for name, description in FOLDERS.items():
-        place = home / SHOP / ".agents" / "skills" / name
+        place = home.parent / SHOP / ".agents" / "skills" / name
         place.mkdir(parents=True)
         (place / MAIN).write_text(_short(name, description))
     session = next(row.id for row in reader.sessions() if row.title == SESSION)
@@ -73,7 +73,7 @@ async def make(home: Path, database: Database, journal: Journal, reader: Reader)
 
 def looked(home: Path, reader: Reader) -> tuple[Sequence[SkillRow], dict[str, OpenSkill], Sequence[Proposal]]:
     """What the page shows: the list, each skill as it opens, and what waits for a word."""
-    library, folder = _library(home, None), home / SHOP
+    library, folder = _library(home, None), home.parent / SHOP
     rows = library.list(folder)
     waiting = Proposals(places.database(home), None, Journal(None, reader)).find(state="open")
     return rows, {row.key: library.open(row.key, folder) for row in rows}, waiting

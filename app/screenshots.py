@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from app.output import Output
@@ -14,6 +16,7 @@ SCALES = (100, 150)
 THEMES = ("light", "dark")
 SIZE = (1440, 900)
 SETTLES = 4
+HOMES = ("HOME", "USERPROFILE")
 
 
 def take(folder: Path, out: Output) -> int:
@@ -22,9 +25,9 @@ def take(folder: Path, out: Output) -> int:
         _paint_all(folder, Path(os.environ["JOURNEYMAN_HOME"]), scale)
         return 0
     folder.mkdir(parents=True, exist_ok=True)
-    from app.sample_home import make
+    with tempfile.TemporaryDirectory() as place, _at_home(place):
+        from app.sample_home import make
 
-    with tempfile.TemporaryDirectory() as place:
         home = Path(place) / "journeyman"
         make(home)
         for scale_ in SCALES:
@@ -32,6 +35,21 @@ def take(folder: Path, out: Output) -> int:
     for picture in sorted(folder.glob("*.png")):
         out.write(str(picture))
     return 0
+
+
+@contextmanager
+def _at_home(place: str) -> Iterator[None]:
+    """Whose pictures these are is nobody's business: folders are shown as they lie in a home of their own."""
+    before = {name: os.environ.get(name) for name in HOMES}
+    os.environ.update(dict.fromkeys(HOMES, place))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _screen(place: Path) -> Path:

@@ -112,7 +112,7 @@ CALLS = {
     "tasks have an owner": Call(
         r"^((asyncio|\w*loop|.*_loop\(\))\.)?(create_task|ensure_future)$",
         "asyncio.create_task(work())",
-        ("core/engine/runs.py", "core/engine/going.py", "ui/tasks.py"),
+        ("core/engine/runs.py", "core/engine/going.py", "core/servers/connection.py", "ui/tasks.py"),
         ("app/", "ui/", "core/"),
     ),
     "no decorated slots, no global loop policy": Call(r"(^|\.)(asyncSlot|asyncClose)$|^qasync\.run$", "qasync.run(x)"),
@@ -131,6 +131,7 @@ CALLS = {
 IMPORTS = {
     "the database has one floor": Import(("sqlite3", "sqlmodel", "sqlalchemy"), ("core/store/", "tests/")),
     "the network has three": Import(("httpx", "httpcore"), ("core/models/", "core/tools/", "core/exchange/", "tests/")),
+    "tool servers have one door": Import(("mcp", "mcp_types"), ("core/servers/", "tests/")),
     "the keyring has one door": Import(("keyring",), ("core/settings/secrets.py", "tests/")),
     "core knows no window": Import(("PySide6", "shiboken6", "qasync"), ("app/", "ui/", "tests/", "packaging/icons.py")),
     "Markdown is painted in the window": Import(("markdown_it",), ("ui/", "tests/")),

@@ -11,10 +11,11 @@ HERE = Path(__file__).parent
 CASES = {
     "P": range(1, 18),  # paths that lead elsewhere
     "T": range(1, 22),  # tools and commands that misbehave
-    "I": (1, 11, 15, 16, 17, 18, 19, 22),  # words of strangers that give orders
+    "I": (1, 11, 12, 13, 14, 15, 16, 17, 18, 19, 22),  # words of strangers that give orders
     "S": (1, 2, 3, 4, 5, 6, 8, 9),  # keys
     "K": (1, 2, 3, 4, 7, 9, 10, 11),  # several at once
     "M": range(1, 29),  # model servers
+    "U": range(1, 15),  # words that imitate the window
 }
 # Tests whose settings carry the cases, as the keys of a table that they are parametrised by.
 TABLES = {
@@ -29,7 +30,7 @@ def named() -> Iterator[str]:
     """Every case that a test carries."""
     for path in HERE.rglob("test_*.py"):
         for name in re.findall(r"^(?:async )?def test_(\w+)", path.read_text("utf-8"), re.MULTILINE):
-            yield from (found.upper() for found in re.findall(r"(?:^|_)([ptiskm]\d{1,2})(?=_|$)", name))
+            yield from (found.upper() for found in re.findall(r"(?:^|_)([ptiskmuPTISKMU]\d{1,2})(?=_|$)", name))
     for file, tables in TABLES.items():
         for node in ast.walk(ast.parse((HERE / file).read_text("utf-8"))):
             target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)

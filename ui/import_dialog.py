@@ -22,6 +22,7 @@ from ui.figures import size as size_words
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.tip import tip
 from ui.widgets.words import breakable, label
 
 ENDS = "*.jsonl *.json *.traj *.eval *.db"
@@ -93,7 +94,7 @@ class ImportDialog(QDialog):
             name = visible("/".join(Path(each.path).parts[-2:]))
             item = QListWidgetItem(f"{each.agent}  ·  {when}  ·  {size_words(each.size)}  ·  {name}")
             item.setData(Qt.ItemDataRole.UserRole, each.path)
-            item.setToolTip(visible(each.path))
+            item.setToolTip(tip(each.path))
             self._list.addItem(item)
         none = self.tr("No runs of other agents were found where they usually lie. Choose files instead.")
         self._said.setText("" if left else none)

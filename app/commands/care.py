@@ -1,5 +1,6 @@
 """`doctor`, `backup` and `compact`: look after this computer's side and the data."""
 
+import asyncio
 import importlib.util
 import platform
 import shutil
@@ -46,6 +47,7 @@ async def doctor(context: Context) -> int:
         walls_of(await context.engine.walls()),
         await _folder(context),
         *_models(await context.engine.models()),
+        *await _servers(context),
         _data(context.home, await context.engine.figures()),
     ]
     for each in found:
@@ -73,6 +75,22 @@ async def _folder(context: Context) -> Finding:
     found = await context.engine.folder_trust(context.folder)
     do = "Look at them, then: journeyman trust." if found.asks and found.brought else ""
     return Finding("Folder", True, f"{found.folder}: {said_of(found)}", note=do)
+
+
+async def _servers(context: Context) -> list[Finding]:
+    """Whether each tool server that is on starts, and says what was accepted."""
+    servers = [row for row in context.engine.servers.list() if row.on]
+    looked = await asyncio.gather(*(context.engine.servers.test(row.name) for row in servers))
+    return [
+        Finding(
+            f"Tool server {look.name}",
+            look.trouble is None,
+            f"{look.trouble.what} {look.trouble.why}" if look.trouble else f"{len(look.tools)} tools",
+            look.trouble.do if look.trouble else "",
+            f"What it says has changed: journeyman mcp test {look.name}." if look.changed else "",
+        )
+        for look in looked
+    ]
 
 
 def _look(context: Context) -> Iterator[Finding]:

@@ -78,7 +78,8 @@ def act_of(tool: Tool, parameters: Any, call_id: str, engine: str = "") -> Act:
         case "runs":
             subjects = (str(plain["command"]),)
         case "network":
-            subjects = (_host(str(plain["url"])),) if "url" in plain else (engine,)
+            at = plain.get("server", engine)
+            subjects = (_host(str(plain["url"])),) if "url" in plain else (str(at),)
         case "nothing":
             subjects = ()
     return Act(call_id, tool.name, tool.object(parameters), tool.touches, canonical(plain), subjects)

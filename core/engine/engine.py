@@ -29,6 +29,7 @@ from core.engine.profiles import Profile, profiles
 from core.engine.providers import Overview, Providers
 from core.engine.queue import Queue
 from core.engine.runs import Runs
+from core.engine.servers import ToolServers
 from core.engine.shelf import Shelf
 from core.engine.skills import Skills
 from core.engine.slash import Slash, commands, expanded
@@ -65,6 +66,7 @@ class Engine(Care):
         settings: `settings.now` is what a person set, `settings.change(name=value)` sets it.
         skills: the library of skills, and those of folders.
         memory: what is remembered beyond one session.
+        servers: the tool servers; `add`, `remove`, `test`, `accept`, `switch`.
         providers: the model servers; `add`, `remove`, `give_key`, `forget_key`.
     """
 
@@ -81,6 +83,7 @@ class Engine(Care):
         skills: Skills,
         proposals: Proposals,
         memories: Memories,
+        servers: ToolServers,
         markup: Callable[[str], str] | None = None,
     ) -> None:
         self._opened = opened
@@ -91,6 +94,7 @@ class Engine(Care):
         self.settings = settings
         self.providers = providers
         self.skills = skills
+        self.servers = servers
         self._proposals = proposals
         self._book = book
         self._markup = markup

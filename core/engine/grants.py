@@ -6,7 +6,7 @@ from functools import lru_cache
 from core.domain.problems import Problem
 from core.domain.rules import Rule, made_rule
 from core.engine.consent import SUBJECTS
-from core.tools.catalogue import TOOLS
+from core.tools.catalogue import TOOLS, tool_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ def read_grants(allow: tuple[str, ...], run: str) -> Grants:
     tools: set[str] = set()
     for number, text in enumerate(allow, 1):
         name, colon, pattern = text.partition(":")
-        tool = TOOLS.get(name.strip())
+        tool = tool_named(name.strip())
         if tool is None:
             what = f"There is no tool {name!r} to allow."
             raise Problem(what, "", f"The tools are: {', '.join(sorted(TOOLS))}.")

@@ -37,7 +37,7 @@ from core.engine.work import Work
 from core.models.catalogue import SCRIPTED
 from core.models.model import Asked, Delta, Fault, Model
 from core.models.retry import wait_s
-from core.tools.catalogue import ASK, TOOLS, read_arguments
+from core.tools.catalogue import ASK, read_arguments, tool_named
 from core.tools.delegate import NAME as DELEGATE
 from core.tools.recall import RECALL, Recall, row
 from core.tools.skill import MANAGE_SKILL, USE_SKILL
@@ -182,7 +182,8 @@ async def perform(run: Work, call: Call) -> None:
     if call.tool == MANAGE_SKILL:
         await manage_skill(run, call, parameters)
         return
-    tool = TOOLS[call.tool]
+    tool = tool_named(call.tool)
+    assert tool is not None
     try:
         permitted = await permission(run, tool, call, parameters)
     except Problem as problem:  # it names what cannot be looked at
@@ -229,7 +230,7 @@ async def look_back(run: Work, call: str, asked: Recall) -> None:
 
 
 def _only_reads(call: Call) -> bool:
-    tool = TOOLS.get(call.tool)
+    tool = tool_named(call.tool)
     if tool is None:
         return call.tool != MANAGE_SKILL
     return tool.touches in HARMLESS and not tool.lasts

@@ -44,14 +44,15 @@ class Found:
 async def briefed(
     began: RunStarted, folder: Path, home: Path, book: RuleBook, *, safe: bool = False,
     absent: Callable[[], Collection[str]] = tuple, skills: Skills | None = None,
+    more: Callable[[], Collection[str]] = tuple,
 ) -> RunStarted:  # fmt: skip
     """The start of a run with what its model is told. `safe`: the folder has no say in it, whether trusted or not.
 
-    `absent` are tools that nothing is set for.
+    `absent` are tools that nothing is set for, `more` are those of tool servers.
     """
     obeys = None if safe else obeyed(book.now(), folder, began.mode)
     offered = await skills.offer(folder, began.mode, safe=safe) if skills else ()
-    return await asyncio.to_thread(_brief, began, folder, home, obeys, absent(), offered)
+    return await asyncio.to_thread(_brief, began, folder, home, obeys, absent(), offered, () if safe else more())
 
 
 def today() -> date:
@@ -60,13 +61,19 @@ def today() -> date:
 
 
 def _brief(
-    began: RunStarted, folder: Path, home: Path, obeys: Obeyed | None, absent: Collection[str], offered: Offers
+    began: RunStarted,
+    folder: Path,
+    home: Path,
+    obeys: Obeyed | None,
+    absent: Collection[str],
+    offered: Offers,
+    more: Collection[str],
 ) -> RunStarted:
     agent = profile(home, began.agent)
     found = guides(folder, obeys) if obeys else []
     boundary = began.boundary or new_boundary()
     without = {*absent, *(() if offered else (USE_SKILL,))}
-    there = [name for name in names() if name not in without]
+    there = [name for name in (*names(), *more) if name not in without]
     tools = tuple(name for name in there if agent.tools is None or name in agent.tools)
     if began.role or began.review:  # its tools are those it was given
         tools = tuple(name for name in tools if name in began.tools)

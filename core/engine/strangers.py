@@ -9,6 +9,7 @@ from core.domain.provenance import Origin, Source, marked, taint_name, taints
 from core.domain.redact import PATTERNS, Redactor
 from core.tools.catalogue import TOOLS
 from core.tools.memory import RECALL
+from core.tools.server_tools import server_of
 from core.tools.tool import Tool, Touches
 
 ORIGINS: dict[Touches, Origin] = {"reads": "folder", "runs": "command", "network": "web"}
@@ -24,6 +25,8 @@ def source_of(tool: str, what: str) -> Source | None:
         return Source("folder", what)
     if tool == RECALL:
         return Source("memory", what)
+    if server := server_of(tool):
+        return Source("mcp", server)
     known = TOOLS.get(tool)
     origin = ORIGINS.get(known.touches) if known else None
     return Source(origin, what) if origin else None

@@ -32,6 +32,7 @@ from core.tools.catalogue import specs
 from core.tools.commands import Ended
 from core.tools.delegate import AT_ONCE, Delegate
 from core.tools.place import Place
+from core.tools.server_tools import offered
 from core.tools.tool import Change, Tool
 
 Act = Callable[[Tool, str, Any, Place, dict[str, str]], Awaitable[tuple[list[RunEvent], dict[str, bytes]]]]
@@ -152,10 +153,15 @@ class Work:
         """What every request begins with; made anew for each start."""
         start = self.talk.start
         if start and start is not self.brief.start:
-            system, tools = self.whole(start.system), specs(start.tools)
+            system, tools = self.whole(start.system), (*specs(start.tools), *self._of_servers(start))
             weights = {"system": estimate(system), "tools": weight_of_tools(tools)}
             self.brief = Brief(start, system, tools, {kind: tokens for kind, tokens in weights.items() if tokens})
         return self.brief
+
+    def _of_servers(self, start: RunStarted) -> tuple[ToolSpec, ...]:
+        """What the run was given of tool servers, where it is still accepted."""
+        there = offered(self.place.servers.all()) if self.place.servers else {}
+        return tuple(spec for name, spec in there.items() if name in start.tools)
 
     def request(self) -> Request:
         """What the model is sent now."""

@@ -9,10 +9,12 @@ from pydantic import ConfigDict, TypeAdapter
 from core.domain.address import check_address, check_proxy
 from core.domain.problems import Problem
 from core.domain.tiers import NAMES
-from core.settings.schema import Provider, Settings, about
+from core.settings.schema import Provider, Settings, ToolServer, about
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
 MODEL = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}/\S.{0,199}|scripted")
+SERVER = re.compile(r"[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _HINTS = get_type_hints(Settings)
 
 
@@ -34,6 +36,8 @@ def refuse_wrong(name: str, value: Any) -> None:
             raise _wrong(name, f"{value:g} is not between {low:g} and {high:g}.")
     if name == "providers":
         _refuse_providers(value)
+    if name == "tool_servers":
+        _refuse_tool_servers(value)
     if name == "web_search_url" and value:
         check_address(value, plain=True)
     if name == "proxy" and value:
@@ -61,6 +65,22 @@ def _refuse_providers(providers: tuple[Provider, ...]) -> None:
             raise _wrong("providers", f"Two servers are called {name!r}.")
     for provider in providers:
         check_address(provider.url, provider.plain)
+
+
+def _refuse_tool_servers(servers: tuple[ToolServer, ...]) -> None:
+    names = [server.name for server in servers]
+    for server in servers:
+        if not SERVER.fullmatch(server.name):
+            raise _wrong(
+                "tool_servers", f"{server.name!r} cannot be a name: small letters, digits, and - between them."
+            )
+        if names.count(server.name) > 1:
+            raise _wrong("tool_servers", f"Two tool servers are called {server.name!r}.")
+        if not server.command.strip() or "\0" in "".join((server.command, *server.args)):
+            raise _wrong("tool_servers", f"{server.name} has no command that could be run.")
+        for variable in server.variables:
+            if not VARIABLE.fullmatch(variable):
+                raise _wrong("tool_servers", f"{variable[:40]!r} is no name of an environment variable.")
 
 
 def _refuse_proxy(proxy: str) -> None:

@@ -49,6 +49,10 @@ class SettingsFile:
             listener(new)
         return new
 
+    def check(self, **values: Any) -> None:
+        """Raise a Problem for values that cannot be."""
+        checked(replace(self.now, **values))
+
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Told after each change; the result ends that."""
         self._listeners.append(listener)

@@ -71,6 +71,43 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerTool:
+    """A tool of a tool server, as it was when a person accepted it: models are told this and nothing newer.
+
+    Attributes:
+        name: as its server calls it.
+        description: what a model reads of it.
+        schema: of its arguments, as JSON.
+        on: agents are offered it.
+    """
+
+    name: str
+    description: str = ""
+    schema: str = "{}"
+    on: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolServer:
+    """A program that a person added, which brings tools by the Model Context Protocol.
+
+    Attributes:
+        name: what stands before the name of each of its tools.
+        command: the program; `args` are its arguments.
+        variables: of the environment, which it is given besides the usual few. Only names: this file keeps no secrets.
+        on: agents are offered its tools.
+        tools: what a person accepted.
+    """
+
+    name: str
+    command: str
+    args: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    on: bool = True
+    tools: tuple[ServerTool, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All of them. A new one is one field here."""
 
@@ -125,6 +162,9 @@ class Settings:
     )
     web_search_url: str = setting(
         "", About(WEB, "Address", "Of your SearXNG, else http://127.0.0.1:8888. Empty for the others: their own.")
+    )
+    tool_servers: tuple[ToolServer, ...] = setting(
+        (), About("Tool servers", "Tool servers", "Programs that bring tools of their own: `journeyman mcp`.")
     )
     proxy: str = setting(
         "", About("Network", "Proxy", "Requests go through it, but not those to this machine. Empty: none is used.")

@@ -26,6 +26,7 @@ from core.tools.run import RUN
 from core.tools.schema import read_strictly, schema_of
 from core.tools.search import SEARCH
 from core.tools.search_web import SEARCH_WEB
+from core.tools.server_tools import read_call, server_of, server_tool
 from core.tools.skill import MANAGE_DESCRIPTION, MANAGE_SKILL, USE_DESCRIPTION, USE_SKILL, ManageSkill, UseSkill
 from core.tools.todo import TODO
 from core.tools.tool import Tool
@@ -71,6 +72,11 @@ def names() -> tuple[str, ...]:
     return (*TOOLS, *OWN)
 
 
+def tool_named(name: str) -> Tool | None:
+    """One of ours, or one of a server, whether that is there or not; None of what the engine itself does."""
+    return TOOLS.get(name) or (server_tool(name) if server_of(name) else None)
+
+
 def spec(tool: Tool) -> ToolSpec:
     """A tool as a model is told of it."""
     return ToolSpec(tool.name, tool.description, schema_of(_reader(tool.name)))
@@ -86,11 +92,13 @@ def specs(among: Collection[str] = ()) -> tuple[ToolSpec, ...]:
 def read_arguments(tool: str, arguments: str, among: Collection[str] = ()) -> Any:
     """The parameters of a call; what is wrong with them is said so that a model can mend it."""
     known = [name for name in _PARAMETERS if not among or name in among or name == RECALL]
+    if server_of(tool) and tool in among:
+        return read_call(tool, arguments)
     if tool not in known:
         near = get_close_matches(tool, known, n=1)
         raise Problem(
             f"There is no tool {tool!r}.",
             f"Did you mean {near[0]!r}?" if near else "",
-            f"The tools are: {', '.join(sorted(known))}.",
+            f"The tools are: {', '.join(sorted({*known, *among}))}.",
         )
     return read_strictly(tool, _reader(tool), arguments)

@@ -20,6 +20,7 @@ PROOF = "sandbox.json"  # in the data folder: what the walls were worth since th
 
 if TYPE_CHECKING:
     from core.memory.hand import Hand
+    from core.servers.servers import Servers
 
 Hear = Callable[[str, bytes], None]  # the call, and what its command just printed
 
@@ -70,6 +71,7 @@ class Place:
         hear: told what a command prints, while it runs.
         safe: the person's hooks are left out.
         web: asks the search engine that the person set.
+        servers: the tool servers of the person; None where none are used.
     """
 
     folder: Path
@@ -85,6 +87,7 @@ class Place:
     word: Word = UNSAID
     safe: bool = False
     web: Web | None = None
+    servers: "Servers | None" = None
 
     @property
     def sandbox(self) -> Sandbox:

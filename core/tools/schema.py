@@ -54,6 +54,17 @@ def read_strictly(tool: str, reader: "TypeAdapter[Any]", arguments: str) -> Any:
     raise Problem(f"The arguments of {tool} are wrong.", f"{wrong}.", "Correct them and call again.")
 
 
+def read_object(tool: str, arguments: str) -> dict[str, Any]:
+    """Arguments whose form only others know: one JSON object."""
+    try:
+        plain = _parse(arguments or "{}")
+    except (ValueError, RecursionError) as error:
+        raise Problem(f"The arguments of {tool} are no JSON that can be read.", f"{error}.", "Correct them.") from error
+    if not isinstance(plain, dict):
+        raise Problem(f"The arguments of {tool} are no JSON object.", "", "Correct them and call again.")
+    return plain
+
+
 def _parse(arguments: str) -> Any:
     """JSON without what two readers could read in two ways."""
     plain = json.loads(arguments, object_pairs_hook=_object, parse_constant=_refuse, parse_int=_int, parse_float=_float)

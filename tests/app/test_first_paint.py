@@ -34,7 +34,7 @@ import app.perform
 import app.program
 sys.stdout.write("\\n".join(sys.modules))
 """
-LATER = ("httpx", "keyring", "pydantic", "sqlalchemy", "sqlmodel", "urllib.request", "xml")
+LATER = ("httpx", "keyring", "mcp", "mcp_types", "pydantic", "sqlalchemy", "sqlmodel", "urllib.request", "xml")
 
 
 def test_nothing_heavy_is_loaded_before_the_first_paint(home: Path) -> None:

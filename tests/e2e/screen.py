@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -122,6 +122,7 @@ class Screen:
 
     display: str
     file: Path
+    more: dict[str, str] = field(default_factory=dict)  # for the environment of what is started on it
 
     def picture(self) -> Picture:
         return Picture(self.file.read_bytes())
@@ -146,7 +147,7 @@ class Screen:
 
     def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if name not in NOT_GIVEN}
-        return kept | {"DISPLAY": self.display, "QT_QPA_PLATFORM": "xcb", "NO_AT_BRIDGE": "1"}
+        return kept | {"DISPLAY": self.display, "QT_QPA_PLATFORM": "xcb", "NO_AT_BRIDGE": "1"} | self.more
 
 
 @contextmanager

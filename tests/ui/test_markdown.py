@@ -163,7 +163,7 @@ def test_an_address_that_comes_last_is_found_at_the_end(look: Look) -> None:
     assert links(document) == ["https://example.org"]
 
 
-def test_markup_in_text_stays_text(look: Look) -> None:
+def test_U1_markup_in_text_stays_text(look: Look) -> None:
     nasty = "<b>bold</b> <img src=file:///etc/passwd> <a href='https://evil.example'>here</a> <script>x</script>"
     document = written(nasty, look)
     assert document.toPlainText() == nasty
@@ -181,7 +181,7 @@ def test_markup_in_text_stays_text(look: Look) -> None:
         "/etc/passwd",
     ],
 )
-def test_only_web_and_mail_addresses_are_links(look: Look, address: str) -> None:
+def test_U5_only_web_and_mail_addresses_are_links(look: Look, address: str) -> None:
     document = written(f"[here]({address}) and <{address}>", look)
     assert not links(document)
     assert address in document.toPlainText()
@@ -196,7 +196,7 @@ def test_web_and_mail_addresses_are_links(look: Look) -> None:
     assert links(written(text, look)) == ["https://a.example/x?y=z", "http://b.example", "mailto:me@c.example"]
 
 
-def test_pictures_are_their_words_and_nothing_is_read(look: Look, tmp_path: Path) -> None:
+def test_U6_pictures_are_their_words_and_nothing_is_read(look: Look, tmp_path: Path) -> None:
     fifo = tmp_path / "picture.png"
     os.mkfifo(fifo)  # reading it would freeze the process for ever
     document = written(f"![a cat]({fifo.as_uri()}) ![](https://example.org/pixel.png)", look)
@@ -237,7 +237,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_no_text_freezes_the_window(look: Look, name: str) -> None:
+def test_U7_no_text_freezes_the_window(look: Look, name: str) -> None:
     written("warm up", look)
     before = process_time()  # other people's work is on the same cores
     document = written(BOMBS[name], look)
@@ -266,7 +266,7 @@ def test_no_text_freezes_the_window(look: Look, name: str) -> None:
         ("سلام می\u200cروم", "سلام می\u200cروم"),
     ],
 )
-def test_what_hides_is_written_out(text: str, shown: str) -> None:
+def test_U2_U3_what_hides_is_written_out(text: str, shown: str) -> None:
     assert visible(text) == shown
 
 

@@ -56,7 +56,7 @@ def test_what_comes_at_once_is_one_word(qapp: QApplication, window: QWidget, qtb
     made.close()
 
 
-def test_a_notification_is_short_plain_and_on_one_line() -> None:
+def test_U13_a_notification_is_short_plain_and_on_one_line() -> None:
     wild = SessionRow("a", "<img src=x>\n\u202e" * 80)
     title, text = words([(wild, replace(TONE, text="<b>now</b>\n" * 200))])
     for said in (title, text):

@@ -11,6 +11,7 @@ from ui.ask.wanted import scope_words
 from ui.ask.whole_text import one_line
 from ui.theme import Look
 from ui.widgets.button import Button
+from ui.widgets.tip import tip
 from ui.widgets.words import label
 
 GAP: Final = 6
@@ -42,7 +43,7 @@ class ScopeRow(QWidget):
             chip.clicked.connect(self._chooser(scope))
         for pattern, chip in self._patterns.items():
             chip.setChecked(True)
-            chip.setToolTip(one_line(pattern))
+            chip.setToolTip(tip(one_line(pattern)))
             chip.setAccessibleName(self.tr("Remember {}").format(one_line(pattern)))
             chip.toggled.connect(lambda _on: self.changed.emit())
         self.setVisible(len(self._scopes) > 1)

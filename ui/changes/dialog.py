@@ -10,6 +10,7 @@ from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.scroll import FittingScroll
 from ui.widgets.tick import Tick
+from ui.widgets.tip import tip
 from ui.widgets.words import hairline, label
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class PutBackDialog(QDialog):
         row.setContentsMargins(0, 0, 8, 0)
         row.setSpacing(8)
         name = label(visible(file.path), self._look.fonts.mono)
-        name.setToolTip(visible(file.path))
+        name.setToolTip(tip(file.path))
         row.addWidget(name, 1)
         figures = " ".join(f"{sign}{count}" for sign, count in (("+", file.added), ("−", file.removed)) if count)
         said = {

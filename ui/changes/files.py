@@ -11,6 +11,7 @@ from ui.icons import pixmap
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.paint import chip_width, draw_chip, draw_frame
+from ui.widgets.tip import tip
 
 ROW: Final = 29
 EDGE: Final = 14
@@ -68,7 +69,7 @@ class FileRows(QAbstractListModel):
             return None
         if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole}:
             return " ".join([visible(story.path), *(text for text, _ in self.badges(story))])
-        return visible(story.path) if role == Qt.ItemDataRole.ToolTipRole else None
+        return tip(story.path) if role == Qt.ItemDataRole.ToolTipRole else None
 
 
 class FilePainter(QStyledItemDelegate):

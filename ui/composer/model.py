@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.tip import tip
 
 EFFORTS: Final = ("", "none", "minimal", "low", "medium", "high", "xhigh", "max")
 MOST: Final = 30  # of one server in the menu; more stand in a menu of their own
@@ -44,7 +45,8 @@ class ModelButton(Button):
         self.setText(short if len(short) <= LONGEST else short[: LONGEST - 1] + "…")
         self.updateGeometry()
         self.setAccessibleName(self.tr("Model: {}").format(short))
-        self.setToolTip(self.tr("{}: the model of this session. Another works from its next request on.").format(short))
+        said = self.tr("{}: the model of this session. Another works from its next request on.")
+        self.setToolTip(tip(said.format(short)))
 
     def open_menu(self) -> None:
         self.show_models({}, "", looking=True)

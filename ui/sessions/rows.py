@@ -110,7 +110,8 @@ def second_line(row: SessionRow, home: str) -> str:
     """Where the session works and what it is doing, asking, or how it ended."""
     place = row.called or short_folder(row.folder, home)
     whose = _tr("from {}").format(agent_of(row.source)) if row.source and not row.called else ""
-    return " · ".join(part for part in (whose, place, _doing(row)) if part)
+    origin = _tr("fork") if row.origin else ""  # it has the title and folder of the one it came from
+    return " · ".join(part for part in (whose, place, origin, _doing(row)) if part)
 
 
 def side_text(row: SessionRow, now: int) -> str:

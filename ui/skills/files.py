@@ -27,6 +27,7 @@ from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.own_keys import OwnKeys
+from ui.widgets.tip import tip
 from ui.widgets.words import label
 
 PATH: Final = Qt.ItemDataRole.UserRole
@@ -180,8 +181,9 @@ class FilesTab(OwnKeys):
                 size(file.size) if file else self.tr("new"),
                 self.tr("may be run") if file and file.executable else "",
             ]
-            item.setToolTip(" · ".join(part for part in said if part))
-            item.setData(Qt.ItemDataRole.AccessibleTextRole, item.toolTip())
+            spoken = visible(" · ".join(part for part in said if part))
+            item.setToolTip(tip(spoken))
+            item.setData(Qt.ItemDataRole.AccessibleTextRole, spoken)
             self._list.addItem(item)
             if path == self._path:
                 self._list.setCurrentItem(item)

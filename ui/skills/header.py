@@ -12,6 +12,7 @@ from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.tip import tip
 from ui.widgets.words import label
 
 Deed = tuple[str, str]  # what it is called for the program, and for the person
@@ -124,7 +125,7 @@ class SkillHeader(QWidget):
         self._state.setProperty("tone", "learnt" if token == "learned" else "badge")
         self._state.style().polish(self._state)
         self._about.show_text(visible(about))
-        self._about.setToolTip(visible(about))
+        self._about.setToolTip(tip(about))
 
     def _turn(self, *, proposal: bool) -> None:
         for part in (self._reject, self._edit, self._keep, self._source):

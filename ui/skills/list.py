@@ -22,6 +22,7 @@ from ui.skills.rows import ARCHIVED, Heading, Item, Line, Proposed, chip, second
 from ui.theme import Look, blend
 from ui.visible import visible
 from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_line, draw_right
+from ui.widgets.tip import tip
 from ui.widgets.words import ENTER_KEYS
 
 MARGIN: Final = 8
@@ -92,7 +93,7 @@ class SkillRows(QAbstractListModel):
             case Qt.ItemDataRole.AccessibleTextRole | Qt.ItemDataRole.DisplayRole:
                 return spoken(item)
             case Qt.ItemDataRole.ToolTipRole if isinstance(item, Line):
-                return visible(item.row.description)[:400] or None
+                return tip(item.row.description[:400]) or None
             case _:
                 return item if role == ITEM else None
 

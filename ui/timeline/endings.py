@@ -24,6 +24,7 @@ from ui.looks import end_figures, plural, status_look, words
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.tip import tip
 from ui.widgets.words import label
 
 ABOVE: Final = 8
@@ -205,7 +206,7 @@ class EndCard(QFrame):
         figures = " ".join(f"{sign}{number}" for sign, number in (("+", file.added), ("−", file.removed)) if number)
         shown = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, self._look.size(180))
         made.setText(f" {shown} {figures}".rstrip())
-        made.setToolTip(words("Show what changed in {}").format(name))
+        made.setToolTip(tip(words("Show what changed in {}").format(name)))
         made.setAccessibleName(f"{name} {figures}")
         made.setIcon(icon("file-plus" if file.new else "file-pen-line", self._look.theme.done))
         made.clicked.connect(lambda: self.changes_wanted.emit(file.path))

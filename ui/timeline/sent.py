@@ -22,6 +22,7 @@ from ui.theme import Look
 from ui.timeline.pages import Rows
 from ui.visible import visible
 from ui.widgets.paint import draw_frame, draw_line, draw_right
+from ui.widgets.tip import tip
 from ui.widgets.words import label
 
 LOOK_BACK: Final = 60
@@ -83,7 +84,7 @@ class Items(QAbstractListModel):
         item = self.items[index.row()]
         if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole}:
             return f"{words(sort_of(item).said)}: {visible(item.words)}, {amount(item.tokens)} {words('tok')}"
-        return visible(item.words) if role == Qt.ItemDataRole.ToolTipRole else None
+        return tip(item.words) if role == Qt.ItemDataRole.ToolTipRole else None
 
 
 def sort_of(item: Item) -> Sort:

@@ -10,6 +10,7 @@ from ui.theme import Look
 from ui.usage.plot import LEFT, ink
 from ui.usage.words import model_words
 from ui.widgets.paint import draw_line
+from ui.widgets.tip import tip
 
 SQUARE = 8
 GAP = 18
@@ -28,7 +29,7 @@ class UsageLegend(QWidget):
     def show_names(self, names: Sequence[str]) -> None:
         self._names = names
         self.setAccessibleName(", ".join(model_words(name) for name in names))
-        self.setToolTip("\n".join(model_words(name) for name in names))
+        self.setToolTip(tip("\n".join(model_words(name) for name in names)))
         self.update()
 
     def restyle(self, look: Look) -> None:

@@ -11,6 +11,7 @@ from core.timeline.spending import By, Sum
 from ui.figures import amount, duration
 from ui.theme import Look
 from ui.usage.words import cost, day_words, model_words, tr
+from ui.widgets.tip import tip
 
 Index = QModelIndex | QPersistentModelIndex
 TOP: Final = QModelIndex()
@@ -55,7 +56,7 @@ class UsageModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return NUMBERS if column else WORDS
         if role == Qt.ItemDataRole.ToolTipRole:
-            return self._tip(one, column)
+            return tip(self._tip(one, column))
         return self._words(one)[column] if role == Qt.ItemDataRole.DisplayRole else None
 
     def _words(self, one: Sum) -> tuple[str, ...]:

@@ -207,7 +207,7 @@ def test_U7_a_line_without_end_and_very_many_lines_are_shown_whole(look: Look, q
 
 
 @pytest.mark.parametrize("spoof", SPOOFS, ids=range(len(SPOOFS)))
-def test_what_others_wrote_is_only_text(look: Look, qtbot: QtBot, spoof: str) -> None:
+def test_U1_U2_U3_U4_U11_U12_what_others_wrote_is_only_text(look: Look, qtbot: QtBot, spoof: str) -> None:
     one = command(spoof, why=f"Rule {spoof}", taint=(spoof,), rule=spoof, patterns=(spoof,))
     dialog = opened(look, qtbot, [one])
     said = shown(dialog)

@@ -101,6 +101,7 @@ def test_every_word_has_to_match() -> None:
         ("done", {"steps": 1}, "~/letters · 1 step"),
         ("done", {"steps": 3341}, "~/letters · 3,341 steps"),
         ("done", {}, "~/letters · not started"),
+        ("done", {"steps": 12, "origin": "b"}, "~/letters · fork · 12 steps"),
         ("failed", {"doing": "rate limited"}, "~/letters · failed: rate limited"),
         ("failed", {}, "~/letters · failed"),
         ("stopped", {"steps": 6}, "~/letters · stopped at step 6"),

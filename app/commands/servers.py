@@ -1,0 +1,108 @@
+"""`mcp`: the tool servers; add, test, accept, switch and remove them."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict
+from types import MappingProxyType
+
+from app.commands.context import Context
+from app.commands.exits import DONE, FAILED
+from core.domain.visible import visible
+from core.engine.servers import Look
+from core.servers.told import unfit
+from core.settings.schema import ServerTool
+from core.tools.server_tools import full_name
+
+LINE = 100
+
+
+async def mcp(context: Context) -> int:
+    """Do what was asked."""
+    return await ACTIONS[context.typed.action](context)
+
+
+async def _list(context: Context) -> int:
+    servers = context.engine.servers.list()
+    for server in servers:
+        if context.typed.json:
+            context.out.json(asdict(server))
+            continue
+        off = "" if server.on else "  (off)"
+        context.out.write(f"{server.name}{off}  {' '.join((server.command, *server.args))}")
+        for tool in server.tools:
+            _tell_tool(context, server.name, tool)
+    if not servers and not context.typed.json:
+        context.out.write("There are no tool servers. Add one: journeyman mcp add NAME PROGRAM ARGUMENTS")
+    return DONE
+
+
+async def _add(context: Context) -> int:
+    typed = context.typed
+    look = await context.engine.servers.add(typed.name, typed.program, typed.args, typed.variable)
+    return _told(context, look, f"Added {look.name}. Each call of its tools asks you, as any way out does.", new=True)
+
+
+async def _test(context: Context) -> int:
+    look = await context.engine.servers.test(context.typed.name)
+    same = f"{look.name} answers, and says of its tools what you accepted."
+    do = f"Until you accept that, calls of these tools are refused: journeyman mcp accept {look.name}"
+    return _told(context, look, do if look.changed else same)
+
+
+async def _accept(context: Context) -> int:
+    look = await context.engine.servers.accept(context.typed.name)
+    return _told(context, look, f"Accepted what {look.name} says now.")
+
+
+def _told(context: Context, look: Look, end: str, *, new: bool = False) -> int:
+    """All that a server says; how it differs only where something was accepted before."""
+    out = context.out
+    if context.typed.json:
+        out.json(asdict(look))
+        return FAILED if look.trouble else DONE
+    if look.trouble:
+        out.trouble(look.trouble)
+        return FAILED
+    out.write(f"{look.name}: {len(look.tools)} tools, protocol {look.version}")
+    for tool in look.tools:
+        _tell_tool(context, look.name, tool)
+    for name, difference in () if new else look.changed:
+        out.write(f"Changed: {visible(name)}")
+        out.write("\n".join(f"    {line}" for line in difference.splitlines()))
+    out.write(end)
+    return DONE
+
+
+def _tell_tool(context: Context, server: str, tool: ServerTool) -> None:
+    words = " ".join(tool.description.split())
+    shown = words if len(words) <= LINE else words[: LINE - 1] + "…"
+    why = unfit(tool)
+    off = f"  (not offered: {why})" if why else "" if tool.on else "  (off)"
+    context.out.write(f"  {visible(full_name(server, tool.name))}{off}  {shown}")
+
+
+async def _switch(context: Context) -> int:
+    typed = context.typed
+    on = typed.action == "on"
+    await context.engine.servers.switch(typed.name, typed.tool, on)
+    what = f"{typed.tool} of {typed.name}" if typed.tool else typed.name
+    context.out.write(f"New runs are offered {what}." if on else f"No agent is offered {what} any more.")
+    return DONE
+
+
+async def _remove(context: Context) -> int:
+    await context.engine.servers.remove(context.typed.name)
+    context.out.write(f"Removed {context.typed.name}.")
+    return DONE
+
+
+ACTIONS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
+    {
+        "list": _list,
+        "add": _add,
+        "test": _test,
+        "accept": _accept,
+        "on": _switch,
+        "off": _switch,
+        "remove": _remove,
+    }
+)

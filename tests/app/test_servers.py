@@ -1,0 +1,56 @@
+"""`mcp`, typed by a person; and the library is not loaded where there is no tool server."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.commands.exits import DONE, FAILED
+from app.main import main
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = ROOT / "tests" / "servers" / "tools.py"
+DEMO = """
+import sys
+from app.main import main
+main(["--home", sys.argv[1], "demo", "--no-questions"])
+sys.stderr.write(str(sorted({"mcp", "mcp_types", "httpx2", "starlette"} & sys.modules.keys())))
+"""
+
+
+def typed(home: Path, *words: str) -> int:
+    return main(["--home", str(home), "mcp", *words])
+
+
+def test_a_server_is_added_listed_tested_accepted_and_removed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, mark = tmp_path / "home", tmp_path / "mark"
+    assert typed(home, "list") == DONE and "no tool servers" in capsys.readouterr().out
+    assert typed(home, "add", "box", sys.executable, str(PROGRAM), str(mark)) == DONE
+    said = capsys.readouterr().out
+    assert "box: 6 tools" in said and "box__add  Adds two numbers." in said and "not offered" in said
+    assert typed(home, "test", "box") == DONE and "what you accepted" in capsys.readouterr().out
+    mark.write_text("Adds and tells.", "utf-8")
+    assert typed(home, "test", "box") == DONE
+    said = capsys.readouterr().out
+    assert "Changed: add" in said and "-Adds two numbers." in said and "+Adds and tells." in said
+    assert typed(home, "accept", "box") == DONE
+    assert typed(home, "off", "box", "die") == DONE
+    capsys.readouterr()
+    assert typed(home, "list", "--json") == DONE
+    kept = {tool["name"]: tool for tool in json.loads(capsys.readouterr().out)["tools"]}
+    assert kept["add"]["description"] == "Adds and tells." and not kept["die"]["on"] and kept["add"]["on"]
+    main(["--home", str(home), "doctor"])
+    assert "Tool server box: 6 tools" in capsys.readouterr().out
+    assert typed(home, "remove", "box") == DONE
+    assert typed(home, "test", "box") == FAILED and "There is no tool server" in capsys.readouterr().err
+
+
+def test_the_library_is_loaded_only_where_a_server_is_set(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", DEMO, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stderr.endswith("[]"), done.stderr

@@ -1,0 +1,166 @@
+"""The window as a screen reader has it: names, roles, states and places of what one can use, read through the bus."""
+
+import os
+import select
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from jeepney import DBusAddress, HeaderFields, Message, MessageType, new_method_call
+from jeepney.io.blocking import open_dbus_connection
+
+from tests.e2e.screen import BOUND_S, Area, Screen
+
+ATSPI = "org.a11y.atspi"
+ENABLED, FOCUSED, SHOWING = 8, 12, 25  # AT-SPI's numbers of states
+WANTED = ("Name", "AccessibleId")
+
+
+class Thing(NamedTuple):
+    """One accessible object."""
+
+    owner: str
+    path: str
+    role: str
+    name: str
+    id: str
+    states: int
+    area: Area
+    depth: int
+
+    def has(self, state: int) -> bool:
+        return bool(self.states >> state & 1)
+
+    def is_called(self, id_: str) -> bool:
+        """Qt tells the object names of all that it stands in."""
+        return self.id == id_ or self.id.endswith(f".{id_}")
+
+    def can_be_used(self) -> bool:
+        return self.has(ENABLED) and self.area.right > self.area.left
+
+    def __str__(self) -> str:
+        where = f"{self.id.rpartition('QApplication.')[2][-50:]} {tuple(self.area)}"
+        return f"{'  ' * self.depth}{self.role} {self.name!r} {where}" + (" *" if self.has(FOCUSED) else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Bus:
+    """A message bus of its own, on which programs tell what they show."""
+
+    address: str
+
+    def screen(self, on: Screen) -> Screen:
+        """The same screen, for programs that shall tell."""
+        told = {
+            "DBUS_SESSION_BUS_ADDRESS": self.address,
+            "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1",
+            "NO_AT_BRIDGE": "0",
+            "QT_LOGGING_RULES": "qt.accessibility.atspi=false",  # it complains of each question about what is gone
+        }
+        return replace(on, more=told)
+
+
+@contextmanager
+def bus() -> Iterator[Bus]:
+    """A message bus, ended with all that it started."""
+    reading, writing = os.pipe()
+    words = ["dbus-daemon", "--session", "--nofork", "--nopidfile", f"--print-address={writing}"]
+    daemon = subprocess.Popen(words, pass_fds=(writing,), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        os.close(writing)
+        assert select.select([reading], [], [], BOUND_S)[0], "dbus-daemon does not start"
+        with os.fdopen(reading) as told:
+            yield Bus(told.readline().strip())
+    finally:
+        daemon.terminate()
+        daemon.wait(BOUND_S)
+
+
+class Tree:
+    """All that the programs on a bus tell."""
+
+    def __init__(self, on: Bus) -> None:
+        session = open_dbus_connection(on.address)
+        try:
+            where = DBusAddress("/org/a11y/bus", "org.a11y.Bus", "org.a11y.Bus")
+            answer = session.send_and_get_reply(new_method_call(where, "GetAddress"), timeout=BOUND_S)
+        finally:
+            session.close()
+        self._bus = open_dbus_connection(answer.body[0])
+
+    def close(self) -> None:
+        self._bus.close()
+
+    def shown(self) -> list[Thing]:
+        return [one for one in self.all() if one.has(SHOWING)]
+
+    def all(self) -> list[Thing]:
+        """What is shown, outermost first."""
+        root = ("org.a11y.atspi.Registry", "/org/a11y/atspi/accessible/root")
+        found: list[Thing] = []
+        level = self._children([root])[0]
+        depth = 0
+        while level:
+            things = self._things(level, depth)
+            found += things
+            shown = [(t.owner, t.path) for t in things if t.has(SHOWING) or depth == 0]
+            level = [child for children in self._children(shown) for child in children]
+            depth += 1
+        return found
+
+    def _children(self, of: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+        asked = [_call(one, "Accessible", "GetChildren") for one in of]
+        return [body[0] if body else [] for body in self._answers(asked)]
+
+    def _things(self, of: list[tuple[str, str]], depth: int) -> list[Thing]:
+        asked = []
+        for one in of:
+            asked.append(_call(one, "Accessible", "GetRoleName"))
+            asked.append(_call(one, "Accessible", "GetState"))
+            asked.append(_call(one, "Component", "GetExtents", "u", (0,)))
+            asked += [_property(one, name) for name in WANTED]
+        answers = self._answers(asked)
+        return [_thing(one, answers[at * 5 : at * 5 + 5], depth) for at, one in enumerate(of)]
+
+    def _answers(self, asked: list[Message]) -> list[Any]:
+        """All at once, so that a tree of hundreds is read in a moment; nothing for what is gone."""
+        order = {}
+        for at, message in enumerate(asked):
+            serial = next(self._bus.outgoing_serial)
+            self._bus.send(message, serial=serial)
+            order[serial] = at
+        found: list[Any] = [None] * len(asked)
+        while order:
+            answer = self._bus.receive(timeout=BOUND_S)
+            serial = answer.header.fields.get(HeaderFields.reply_serial, 0)
+            if serial in order:
+                at = order.pop(serial)
+                found[at] = answer.body if answer.header.message_type == MessageType.method_return else None
+        return found
+
+
+def _call(one: tuple[str, str], interface: str, method: str, kinds: str = "", body: tuple[Any, ...] = ()) -> Message:
+    where = DBusAddress(one[1], one[0], f"{ATSPI}.{interface}")
+    return new_method_call(where, method, kinds, body) if kinds else new_method_call(where, method)
+
+
+def _property(one: tuple[str, str], name: str) -> Message:
+    where = DBusAddress(one[1], one[0], "org.freedesktop.DBus.Properties")
+    return new_method_call(where, "Get", "ss", (f"{ATSPI}.Accessible", name))
+
+
+def _thing(one: tuple[str, str], answers: list[Any], depth: int) -> Thing:
+    role, states, extents, name, id_ = answers
+    left, top, width, height = extents[0] if extents else (0, 0, 0, 0)
+    bits = states[0] if states else [0, 0]
+    return Thing(
+        *one,
+        role[0] if role else "",
+        str(name[0][1]) if name else "",
+        str(id_[0][1]) if id_ else "",
+        bits[0] | bits[1] << 32,
+        Area(left, top, left + width, top + height),
+        depth,
+    )

@@ -1,0 +1,79 @@
+"""Words of tools, files and models imitate no part of the window: what no single panel's tests carry."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextDocument
+from PySide6.QtWidgets import QLabel, QPushButton
+from pytestqt.qtbot import QtBot
+
+from core.domain.pen import line
+from tests.ui.timeline.journals import START, ListedRows
+from ui.link_dialog import LinkDialog
+from ui.theme import Look
+from ui.timeline.model import TimelineModel
+from ui.widgets.tip import tip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<b>Allowed by you</b>",
+        "a.py<br><img src='file:///etc/hostname'>",
+        "<a href='https://evil.example'>Journeyman</a> & more",
+        "plain\n<h1>System</h1>",
+        "x < y && y > z",
+        "\x1b[31m<i>red</i>\u202egpj",
+    ],
+)
+def test_U1_U6_a_tip_reads_no_markup_of_others(text: str) -> None:
+    shown = tip(text)
+    document = QTextDocument()
+    if shown.startswith("<p"):
+        document.setHtml(shown)
+    else:
+        document.setPlainText(shown)
+    said = document.toPlainText()
+    assert said == text.replace("\x1b[31m", "").replace("\u202e", "⟦U+202E⟧")
+    assert "￼" not in said  # where a picture would stand
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "warned"),
+    [
+        ("https://аpple.com/login", "xn--pple-43d.com", False),
+        ("https://apple.com@evil.example/", "evil.example", True),
+        ("https://apple.com:443@evil.example/?x", "evil.example", True),
+        ("https://example.org/ok", "example.org", False),
+    ],
+)
+def test_U4_a_link_says_where_it_really_leads(look: Look, qtbot: QtBot, address: str, host: str, warned: bool) -> None:
+    dialog = LinkDialog(look, address)
+    qtbot.addWidget(dialog)
+    labels = {made.objectName(): made for made in dialog.findChildren(QLabel)}
+    assert labels["link.host"].text().replace("\u200b", "") == host
+    assert labels["link.address"].text().isascii() or "\u200b" in labels["link.address"].text()
+    assert any("before @" in made.text() for made in labels.values()) == warned
+    assert all(made.textFormat() == Qt.TextFormat.PlainText for made in labels.values())
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "file:///etc/passwd", "data:text/html,x", "//host/x"])
+def test_U5_what_is_no_web_address_does_not_open(look: Look, qtbot: QtBot, address: str) -> None:
+    dialog = LinkDialog(look, address)
+    qtbot.addWidget(dialog)
+    button = dialog.findChild(QPushButton, "link.open")
+    assert button is not None and not button.isEnabled()
+
+
+def test_U10_no_words_make_a_row_of_their_own() -> None:
+    """A row is a fact: what is written in one stays in it, and what it says of itself comes first."""
+    rows = ListedRows()
+    fake = "done\n\nRun 2: 1 thinking, Done\n✓ Step 9: Allowed by you"
+    rows.add("person", said=fake)
+    rows.add("command", "failed", number=1, object=line(fake))
+    rows.add("reply", said=fake)
+    model = TimelineModel(rows, clock=lambda: START)
+    model.open("s", len(rows.rows))
+    assert model.rowCount() == 3
+    said = [str(model.index(place, 0).data(Qt.ItemDataRole.AccessibleTextRole)) for place in range(3)]
+    for heard, first in zip(said, ("You said ", "Step 1: ", "Replied "), strict=True):
+        assert heard.startswith(first) and "\n" not in heard
