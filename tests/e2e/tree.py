@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from jeepney import DBusAddress, HeaderFields, Message, MessageType, new_method_call
+from jeepney import DBusAddress, HeaderFields, MatchRule, Message, MessageType, new_method_call
+from jeepney.bus_messages import message_bus
 from jeepney.io.blocking import open_dbus_connection
 
 from tests.e2e.screen import BOUND_S, Area, Screen
@@ -92,6 +93,21 @@ class Tree:
 
     def close(self) -> None:
         self._bus.close()
+
+    def listen(self) -> None:
+        """From now on announcements come; programs tell them only when somebody listens."""
+        registry = DBusAddress("/org/a11y/atspi/registry", f"{ATSPI}.Registry", f"{ATSPI}.Registry")
+        asked = new_method_call(registry, "RegisterEvent", "s", ("object:announcement",))
+        rule = MatchRule(type="signal", interface=f"{ATSPI}.Event.Object", member="Announcement")
+        for message in (asked, message_bus.AddMatch(rule)):
+            self._bus.send_and_get_reply(message, timeout=BOUND_S)
+
+    def announcement(self) -> str:
+        """The words of the next one that nobody took yet."""
+        while True:  # a bus that is silent for long raises
+            message = self._bus.receive(timeout=BOUND_S * 2)
+            if message.header.fields.get(HeaderFields.member) == "Announcement":
+                return str(message.body[3][1])
 
     def shown(self) -> list[Thing]:
         return [one for one in self.all() if one.has(SHOWING)]

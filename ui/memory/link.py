@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QPushButton, QSizePolicy
 from ui.icons import pixmap
 from ui.theme import Look
 from ui.widgets.paint import draw_frame, draw_line
+from ui.widgets.tip import tip
 
 ICON = 14
 GAP = 8
@@ -27,9 +28,10 @@ class LinkLine(QPushButton):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def say(self, words: str) -> None:
-        self.setText(words)
+        self._words = words
+        self.setText(words.replace("&", "&&"))  # words of others underline no letter and make no key
         self.setAccessibleName(words)
-        self.setToolTip(f"{words}\n{self._told}")
+        self.setToolTip(tip(f"{words}\n{self._told}"))
         self.updateGeometry()
 
     def restyle(self, look: Look) -> None:
@@ -41,7 +43,7 @@ class LinkLine(QPushButton):
 
     def sizeHint(self) -> QSize:
         metrics = QFontMetrics(self._look.fonts.second)
-        return QSize(metrics.horizontalAdvance(self.text()) + self._left() + 2, metrics.height() + 4)
+        return QSize(metrics.horizontalAdvance(self._words) + self._left() + 2, metrics.height() + 4)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(40, self.sizeHint().height())
@@ -55,7 +57,7 @@ class LinkLine(QPushButton):
                 painter.drawPixmap(0, (self.height() - size) // 2, drawn)
             room = QRect(self._left(), 0, self.width() - self._left(), self.height())
             ink = theme.accent if self.underMouse() or not self._icon else theme.second
-            draw_line(painter, room, self.text(), look.fonts.second, ink)
+            draw_line(painter, room, self._words, look.fonts.second, ink)
             if self.hasFocus():
                 draw_frame(painter, self.rect(), 4, None, theme.accent)
 

@@ -22,6 +22,7 @@ from ui.memory.rows import Line
 from ui.memory.words import KIND_INKS
 from ui.theme import Look, blend
 from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_line, draw_right
+from ui.widgets.tip import tip
 from ui.widgets.words import ENTER_KEYS
 
 ITEM: Final = Qt.ItemDataRole.UserRole
@@ -71,7 +72,7 @@ class MemoryRows(QAbstractListModel):
             case Qt.ItemDataRole.AccessibleTextRole | Qt.ItemDataRole.DisplayRole:
                 return line.spoken
             case Qt.ItemDataRole.ToolTipRole:
-                return line.text[:400]
+                return tip(line.text[:400])
             case _:
                 return line if role == ITEM else None
 

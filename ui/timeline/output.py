@@ -81,6 +81,7 @@ class OutputTab(QWidget):
         self._at = 0
         self._text = WordsView(look, "step.output")
         self._text.setAccessibleName(self.tr("Output"))
+        self._text.setAccessibleName(self.tr("Output"))
         self._all = Button(look, "", name="step.output.all")
         self._all.clicked.connect(self.open_all)
         self._all.hide()

@@ -92,6 +92,7 @@ class StepPane(QFrame):
         self._summary.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._output = OutputTab(look, self._rows)
         self._raw = WordsView(look, "step.raw")
+        self._raw.setAccessibleName(self.tr("Raw"))
         self._raw.setAccessibleName(self.tr("Entries of the journal"))
         self._stack = QStackedWidget()
         around_raw = QWidget()
@@ -201,7 +202,7 @@ class StepPane(QFrame):
     def _summarise(self, told: Described, head: str) -> QWidget:
         page, layout = self._page()
         if told.block:
-            layout.addWidget(self._well(told.block[:BLOCK_LIMIT], "step.block"))
+            layout.addWidget(self._well(told.block[:BLOCK_LIMIT], "step.block", self.tr("What was done")))
             layout.addWidget(hairline())
         facts = QFormLayout()
         facts.setHorizontalSpacing(8)
@@ -212,7 +213,7 @@ class StepPane(QFrame):
             caption = label(name, self._look.fonts.second, "second")
             caption.setFixedWidth(self._look.size(NAME_WIDTH))
             caption.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-            facts.addRow(caption, self._words(said))
+            facts.addRow(caption, self._words(said, name))
         layout.addLayout(facts)
         if self._step.kind == "delegate":
             watch = Button(self._look, self.tr("Watch it beside"), name="step.child", icon="columns-2", hint="Enter")
@@ -227,7 +228,7 @@ class StepPane(QFrame):
             lines = head.rstrip("\n").split("\n")
             shown = "\n".join(lines[:HEAD_LINES])[:BLOCK_LIMIT]
             more = len(lines) > HEAD_LINES or len(shown) < len("\n".join(lines[:HEAD_LINES]))
-            layout.addWidget(self._well(shown + ("\n…" if more else ""), "step.head"))
+            layout.addWidget(self._well(shown + ("\n…" if more else ""), "step.head", self.tr("Output")))
         layout.addStretch(1)
         return page
 
@@ -276,15 +277,18 @@ class StepPane(QFrame):
         layout.setSpacing(12)
         return page, layout
 
-    def _well(self, text: str, name: str) -> QFrame:
+    def _well(self, text: str, name: str, heard: str) -> QFrame:
         frame = surface("well")
         layout = QVBoxLayout(frame)
         layout.setContentsMargins(10, 8, 10, 8)
-        layout.addWidget(FittedWords(self._look, text, name))
+        said = FittedWords(self._look, text, name)
+        said.setAccessibleName(heard)
+        layout.addWidget(said)
         return frame
 
-    def _words(self, text: str, name: str = "") -> FittedWords:
-        said = FittedWords(self._look, text, name)
+    def _words(self, text: str, heard: str) -> FittedWords:
+        said = FittedWords(self._look, text)
+        said.setAccessibleName(heard)
         said.setFont(self._look.fonts.second)
         return said
 
