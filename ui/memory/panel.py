@@ -113,6 +113,7 @@ class MemoryPanel(Page, OwnKeys):
             self._bring(self._wanted)
         self.counted.emit()
         self._arrange(keep=not self._wanted)
+        self._wanted = ""
 
     def show_memory(self, shown: "Shown") -> None:
         self.card.show_memory(shown)
@@ -190,8 +191,6 @@ class MemoryPanel(Page, OwnKeys):
         lines = self._lines()
         keys = [each.key for each in lines]
         held = self._key if keep else self._wanted
-        if self._wanted in keys:
-            self._wanted = ""
         was = self.list.currentIndex().row()
         key = held if held in keys else (keys[min(max(was, 0), len(keys) - 1)] if keys else "")
         self.list.show_lines(lines, key)

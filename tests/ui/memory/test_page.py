@@ -161,6 +161,7 @@ def test_proposals_are_counted_kept_edited_first_rejected_and_undone(qapp: QAppl
         write(field, "Write dates in full.")
         press(field, Qt.Key.Key_Return)
         await until(lambda: len(page._proposals) == 1, "kept")
+        assert len(lines(page)) == 1 and page.head.tab == "proposed", "the next one is at hand"
         engine = person.program.engine
         said = {one.memory.said.text for one in await engine.ask(lambda e: e.memory.listed())}
         assert said == {"Tests run with pytest.", "Write dates in full."} and not page.unsaved()
@@ -224,7 +225,9 @@ def test_after_a_run_a_chip_leads_to_what_it_proposed(qapp: QApplication, home: 
         assert isinstance(page, MemoryPanel)
         await until(lambda: page.review.isVisible() and page.review.proposal, "what was proposed")
         press(page, Qt.Key.Key_Y)
-        await until(lambda: not page._proposals and texts(page), "it is remembered")
+        await until(lambda: not page._proposals, "it is decided")
+        page.head.choose("heuristic")
+        assert texts(page) == ["When a date is written: use the long form."]
         window.selection.leave_page()
         await until(lambda: chip() is None, "nothing waits any more")
 
