@@ -17,6 +17,7 @@ def memory_pages(window: MainWindow, home: Path, reader: Reader) -> Iterator[tup
     window.selection.choose_page("memory")
     page = window.pages.page("memory")
     assert isinstance(page, MemoryPanel)
+    page.show_all([], [])
     yield "memory-empty", window.window()
     listed, shown, waiting = looked(home, reader)
     page.show_all(listed, waiting)

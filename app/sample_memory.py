@@ -40,14 +40,14 @@ class Made(NamedTuple):
     seq: int = 0
     went: tuple[str, ...] = ()
     folder: str = ""
-    confidence: float = 0.7
+    confidence: float = 0.3
     parts: tuple[tuple[str, str], ...] = ()
 
 
 MEMORIES: Final = (
     Made("Running the full test suite with -n 8 starves the test database.", "anti-pattern", 26, "review", FLAKY, 20,
          ("good", "bad", "good", "bad", "bad"), "src/shop"),
-    Made("Receipts before 2019 are in the blue folder.", "knowledge", 210, "agent", INVOICES, 9, confidence=0.5),
+    Made("Receipts before 2019 are in the blue folder.", "knowledge", 210, "agent", INVOICES, 9),
     Made("Never push to main; open a pull request instead.", "preference", 21, "person", went=("good",) * 9),
     Made("Ask for the tone before writing a final letter.", "heuristic", 19, "review", went=("good",) * 3,
          parts=(("when", "a final letter is written"), ("do", "ask for the tone"))),

@@ -20,6 +20,10 @@ class Reading:
         """How many proposals of this kind wait for a word."""
         return self.reader.proposed(of) if self.reader else 0
 
+    def proposed_by(self, session: str) -> dict[str, int]:
+        """How many proposals that come from a session wait for a word, by their kind."""
+        return self.reader.proposed_by(session) if self.reader else {}
+
     def steps(self, session: str, first: int, count: int) -> list[Step]:
         return self.reader.steps(session, first, count) if self.reader else []
 

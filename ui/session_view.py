@@ -36,11 +36,15 @@ class SessionRows(RunRows, Stretches, Lines, Contents, Protocol):
 
     def queued(self, session: str, goes_on: bool) -> list[QueuedLine]: ...
 
+    def proposed_by(self, session: str) -> dict[str, int]: ...
+
 
 class SessionView(QWidget):
     """One step is chosen in all views at once; what should happen is said in signals of the panels."""
 
     answered = Signal(str, Answer)
+    review_wanted = Signal(str)
+    """The kind of proposals of the shown session that are to be decided on."""
 
     def __init__(self, look: Look, rows: SessionRows, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -56,6 +60,7 @@ class SessionView(QWidget):
         self.composer = ComposerPanel(look)
         self.asking = AskPlace(look)
         self._row = SessionRow("")
+        self._proposed: dict[str, int] = {}
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)
@@ -74,6 +79,7 @@ class SessionView(QWidget):
         page.step_chosen.connect(lambda step: self._note_row(step.row))
         page.tab_chosen.connect(self._fill_tab)
         page.changes_wanted.connect(self.show_changes)
+        page.review_wanted.connect(lambda: self.review_wanted.emit("memory" if "memory" in self._proposed else "skill"))
         page.tell_ends(self._end_of)
         self.waterfall.step_chosen.connect(self._choose_elsewhere)
         self.changes.row_wanted.connect(self.show_row)
@@ -103,6 +109,8 @@ class SessionView(QWidget):
         self._row = row
         if other:
             self._chosen_row = -1
+        if row.status != "running":
+            self._count_proposals()
         self.page.show_session(row)
         self.scan.follow(row.id, row.seq)
         if other or self.page.tab == CONTEXT:
@@ -207,11 +215,20 @@ class SessionView(QWidget):
         if self.page.tab in {CHANGES, DECISIONS}:
             self._fill_tab(self.page.tab)
 
+    def _count_proposals(self) -> None:
+        """They come after a run, and are settled long after it."""
+        proposed = self._rows.proposed_by(self._row.id)
+        if proposed != self._proposed:
+            self._proposed = proposed
+            self.page.tell_ends(self._end_of)
+
     def _end_of(self, step: Step) -> RunEnd:
         """What the card at the end of a run shows."""
         past = self.scan.past
         files = tuple(Made(f.path, f.added, f.removed, f.new and f.kept) for f in past.of_run(step.run))
-        return RunEnd(self.page.model.header(step.run), files, Verdict(*past.verdicts.get(step.run, ("", ""))))
+        verdict = Verdict(*past.verdicts.get(step.run, ("", "")))
+        waiting = sum(self._proposed.values()) if step.run == self._row.runs else 0  # beside the last run
+        return RunEnd(self.page.model.header(step.run), files, verdict, waiting)
 
     def _open_step(self, step: Step) -> None:
         """Enter on a row that waits opens its question as a dialog."""

@@ -347,6 +347,7 @@ class MainWindow(QWidget):
         self.pane.row_wanted.connect(self.view.show_row)
         self.pane.child_wanted.connect(self.desk.show_child)
         self.pane.changes_wanted.connect(self.view.show_changes)
+        self.view.review_wanted.connect(self._review)
         self.selection.session_changed.connect(self._show_selected)
         self.selection.page_changed.connect(self._show_selected)
         self.pages.left.connect(self.selection.leave_page)
@@ -379,6 +380,11 @@ class MainWindow(QWidget):
         for panel in PANELS:
             if panel.waits and panel.listed:
                 self.sessions.foot.count(panel.id, panel.waits(self._reading))
+
+    def _review(self, of: str) -> None:
+        """What waits for a word, on its page."""
+        about = ("proposed",) if of == "memory" else ()
+        self.selection.choose_page("memory" if about else "skills", *about)
 
     def _leave(self) -> None:
         self.keep_state()

@@ -163,6 +163,11 @@ class Reader:
         row = self._db.execute("SELECT count(*) FROM proposal WHERE state = 'open' AND of = ?", (of,)).fetchone()
         return int(row[0])
 
+    def proposed_by(self, session: str) -> dict[str, int]:
+        """How many proposals that come from a session wait for a word, by their kind."""
+        query = "SELECT of, count(*) FROM proposal WHERE state = 'open' AND session = ? GROUP BY of"
+        return dict(self._db.execute(query, (session,)).fetchall())
+
     def consents(self) -> list[OpenConsent]:
         """The open requests whether a call may happen, the oldest first."""
         return [self._consent(*row) for row in self._waiting("consent_asked")]

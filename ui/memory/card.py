@@ -16,7 +16,7 @@ from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.times import moment
-from ui.widgets.words import hairline, label
+from ui.widgets.words import hairline, label, surface
 
 if TYPE_CHECKING:
     from core.engine.memory import Share, Shown
@@ -117,7 +117,7 @@ class MemoryCard(QWidget):
     def _fill(self, shown: "Shown") -> None:
         """Anew: what is said of a memory differs from one to the next."""
         memory, fonts = shown.listed.memory, self._look.fonts
-        inside = QWidget()
+        inside = surface("panel")
         column = QVBoxLayout(inside)
         column.setContentsMargins(SIDE, 14, SIDE, SIDE)
         column.setSpacing(10)
@@ -223,6 +223,9 @@ class MemoryCard(QWidget):
             return
         for share, name in ((shown.with_it, tr("With it")), (shown.without, tr("Told, but not used"))):
             column.addWidget(label(f"{name}: {_share(share)}", fonts.second, "second", wrap=True))
+        runs = QVBoxLayout()
+        runs.setSpacing(2)
+        column.addLayout(runs)
         for use in shown.uses[:USES]:
             title = visible(self._title_of(use.session)) or tr("a session that is gone")
             how = "" if use.used else tr("not used")
@@ -232,7 +235,7 @@ class MemoryCard(QWidget):
                 self._look, words, name="memory.card.use", told=tr("Show this session"), icon=icon, token=token
             )
             link.clicked.connect(partial(self.go_to.emit, use.session, 0))
-            column.addWidget(link)
+            runs.addWidget(link)
         if (more := len(shown.uses) - USES) > 0:
             column.addWidget(label(tr("and {} older ones").format(f"{more:,}"), fonts.second, "third"))
 

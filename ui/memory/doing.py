@@ -118,9 +118,9 @@ class Doing:
         """Keep a proposal or reject it; `done` is called when that is so."""
 
         async def send() -> None:
-            settled = await self._door.settle(proposal.id, how, text)
+            await self._door.settle(proposal.id, how, text)
             done()
-            self._page.refresh(settled.result.partition(":")[0] if how == "keep" else "")
+            self._page.refresh()  # the next one that waits is shown
             said = tr("It will be remembered.") if how == "keep" else tr("The proposal is rejected.")
             self._say(said, partial(self._unsettle, proposal.id))
 

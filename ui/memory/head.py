@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QTabBar, QVBoxLayout, QWidget
 
 from ui.icons import icon
 from ui.memory.rows import ALL, ARCHIVE, FADING, PROPOSED, belongs
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from core.engine.memory import Listed
 
 
+NARROW = 560  # pixels below which words give way
+
+
 class MemoryHead(QWidget):
     """`chosen` when another tab or folder is looked at."""
 
@@ -28,7 +32,7 @@ class MemoryHead(QWidget):
 
     def __init__(self, look: Look) -> None:
         super().__init__()
-        self._look = look
+        self._look, self._waiting = look, 0
         self._title = label(tr("Memory"), look.fonts.title, name="memory.title")
         self.waits = Button(look, "", name="memory.waits", icon="sparkles", tone="learnt")
         self.waits.hide()
@@ -55,6 +59,8 @@ class MemoryHead(QWidget):
         self._places.hide()
         self.tabs = TabLine(look, QWidget(), name="memory.tabs", said=tr("Kinds of memory"))
         self._lay_out()
+        for bar in self.tabs.findChildren(QTabBar):
+            bar.setUsesScrollButtons(True)  # nine of them would keep the window from getting narrow
         self.tabs.chosen.connect(self.chosen)
         self._places.activated.connect(lambda _: self.chosen.emit(self.tab))
         self.waits.clicked.connect(lambda: self.tabs.choose(PROPOSED))
@@ -92,9 +98,10 @@ class MemoryHead(QWidget):
             parts.append(tr("{} of {} judged uses helped").format(f"{good:,}", f"{judged:,}"))
         self._figures.show_text(" · ".join(parts))
         said = tr("1 proposal to review") if waiting == 1 else tr("{} proposals to review").format(waiting)
-        self.waits.setText(said)
+        self._waiting = waiting
         self.waits.setAccessibleName(said)
-        self.waits.setToolTip(tr("What runs want to be remembered: keep, edit or reject"))
+        self.waits.setToolTip(f"{said}\n{tr('What runs want to be remembered: keep, edit or reject')}")
+        self._fit()
         self.waits.setVisible(waiting > 0)
         self.tabs.show_figures(PROPOSED, [(str(waiting), "learned")] if waiting else [])
 
@@ -112,13 +119,27 @@ class MemoryHead(QWidget):
         self._look = look
         self._title.setFont(look.fonts.title)
         self.search.setFont(look.fonts.text)
-        self.search.setMinimumWidth(look.size(180))
         self._glass.setIcon(icon("search", look.theme.third))
         self._figures.setFont(look.fonts.second)
         self._places.setFont(look.fonts.second)
         self._places.setMaximumWidth(look.size(220))
         for part in (self.waits, self.add, self._more, self.tabs):
             part.restyle(look)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Where there is little room, the number alone says how many wait."""
+        narrow = self.width() < self._look.size(NARROW)
+        said = self.waits.accessibleName()
+        self.waits.setText(str(self._waiting) if narrow else said)
+        self.waits.updateGeometry()
+        self.search.setMinimumWidth(self._look.size(90 if narrow else 180))
+
+    # Qt
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
 
     def _lay_out(self) -> None:
         first = QHBoxLayout()

@@ -21,6 +21,7 @@ class LinkLine(QPushButton):
         self._look, self._icon, self._token = look, icon, token
         self._told = told
         self.setObjectName(name)
+        self.setProperty("tone", "link")
         self.setAccessibleDescription(told)
         self.say(words)
         self.setCursor(Qt.CursorShape.PointingHandCursor)

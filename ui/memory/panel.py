@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QPoint, Qt, QTimer
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.clock import now as wall_clock
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 HEARD: Final = (ProposalMade, ProposalSettled, MemoryRecalled)
 PAUSE_MS: Final = 150  # after the last letter of a search
 SIDE: Final = 384
+LEAST: Final = 500  # pixels for the list, below which the sidebar folds
+SIDEBAR: Final = 264
 CARD_KEYS: Final = {
     Qt.Key.Key_E: "edit",
     Qt.Key.Key_P: "pin",
@@ -68,7 +70,7 @@ class MemoryPanel(Page, OwnKeys):
         self._listed: Sequence[Listed] = ()
         self._found: Sequence[Listed] | None = None
         self._proposals: dict[str, Proposal] = {}
-        self._wanted, self._key = "", ""
+        self._wanted, self._key, self._folded = "", "", False
         self.door = Door(bridge)
         self.head = MemoryHead(look)
         self.list = MemoryList(look)
@@ -111,6 +113,7 @@ class MemoryPanel(Page, OwnKeys):
             self._bring(self._wanted)
         self.counted.emit()
         self._arrange(keep=not self._wanted)
+        self._wanted = ""
 
     def show_memory(self, shown: "Shown") -> None:
         self.card.show_memory(shown)
@@ -188,8 +191,6 @@ class MemoryPanel(Page, OwnKeys):
         lines = self._lines()
         keys = [each.key for each in lines]
         held = self._key if keep else self._wanted
-        if self._wanted in keys:
-            self._wanted = ""
         was = self.list.currentIndex().row()
         key = held if held in keys else (keys[min(max(was, 0), len(keys) - 1)] if keys else "")
         self.list.show_lines(lines, key)
@@ -347,6 +348,14 @@ class MemoryPanel(Page, OwnKeys):
             self.card.focus_first()
 
     # Qt
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        room = self.width() - self._stack.width()
+        fold = room < self.look.size(LEAST + (SIDEBAR if self._folded else 0))
+        if fold != self._folded:
+            self._folded = fold
+            self.fold_wanted.emit(fold)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Letters act on what is chosen, while nobody writes."""

@@ -10,6 +10,7 @@ from core.domain.memory import LONGEST
 from core.domain.proposal import Proposal
 from core.timeline.difference import difference
 from ui.memory.link import LinkLine
+from ui.memory.versions import lines_height
 from ui.memory.words import TitleOf, in_lines, kind_words, tr, wanted_kind, wanted_words
 from ui.theme import Look
 from ui.visible import visible
@@ -72,6 +73,7 @@ class ProposalCard(QWidget):
         if changes:
             found = difference(in_lines(before or ""), in_lines(proposal.text))
             self._lines.show_difference(found, beside=False, undoable=False)
+            self._lines.setFixedHeight(lines_height(self._look, self._lines))
         self._well.hide()
         self._reason.setText(f"“{visible(proposal.reason)}”" if proposal.reason else "")
         self._reason.setVisible(bool(proposal.reason))
@@ -124,7 +126,7 @@ class ProposalCard(QWidget):
         for part in (self._keep, self._edit, self._reject, self._source):
             part.restyle(look)
         self._lines.restyle(look)
-        self._lines.setFixedHeight(look.size(130))
+        self._lines.setFixedHeight(lines_height(look, self._lines))
 
     def _weigh(self) -> None:
         words = self._field.words()
@@ -153,7 +155,6 @@ class ProposalCard(QWidget):
         for button in (self._keep, self._edit, self._reject):
             row.addWidget(button)
         row.addStretch(1)
-        self._lines.setFixedHeight(self._look.size(130))
         column = QVBoxLayout(self)
         column.setContentsMargins(SIDE, 16, SIDE, SIDE)
         column.setSpacing(10)

@@ -11,11 +11,18 @@ from ui.memory.words import change_words, in_lines, tr
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.difference_rows import ROW
 from ui.widgets.difference_view import DifferenceView
 from ui.widgets.times import moment
 from ui.widgets.words import label
 
 ROWS = 6  # shown at once
+MOST = 8  # lines of a difference
+
+
+def lines_height(look: Look, lines: DifferenceView) -> int:
+    """As high as the difference of a sentence is."""
+    return look.size(ROW) * min(MOST, lines.rows.rowCount()) + 6
 
 
 class Versions(QWidget):
@@ -75,7 +82,6 @@ class Versions(QWidget):
     def _fit(self) -> None:
         tall = max(1, self._list.sizeHintForRow(0)) if self._changes else 1
         self._list.setFixedHeight(tall * min(ROWS, len(self._changes)) + 4)
-        self._lines.setFixedHeight(self._look.size(104))
 
     def _show(self) -> None:
         change = next((one for one in self._changes if one.number == self.number), None)
@@ -89,6 +95,7 @@ class Versions(QWidget):
         if differs:
             changes = difference(in_lines(before), in_lines(said))
             self._lines.show_difference(changes, beside=False, undoable=False)
+            self._lines.setFixedHeight(lines_height(self._look, self._lines))
         why = visible(change.why) if change else ""
         self._why.setText(why)
         self._why.setVisible(bool(why))

@@ -22,7 +22,7 @@ KIND_INKS: Final[Mapping[str, str]] = MappingProxyType(
         "anti-pattern": "failed",
     }
 )
-LINE: Final = 38  # letters that fit beside the list
+LINE: Final = 33  # letters that fit beside the list
 TitleOf = Callable[[str], str]
 
 

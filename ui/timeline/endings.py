@@ -54,6 +54,7 @@ class RunEnd(NamedTuple):
     header: Step | None
     files: tuple[Made, ...] = ()
     verdict: Verdict = Verdict()
+    proposals: int = 0  # that wait for a word
 
 
 class EndCard(QFrame):
@@ -61,6 +62,8 @@ class EndCard(QFrame):
     """The run, up, down or nothing, and the note."""
     changes_wanted = Signal(str)
     """The file whose changes a person wants to see; empty for all of them."""
+    review_wanted = Signal()
+    """What was proposed is to be decided on."""
 
     def __init__(self, look: Look, parent: QWidget) -> None:
         super().__init__(parent)
@@ -74,6 +77,9 @@ class EndCard(QFrame):
         self._figures = ElidedLabel("", look.fonts.text, "second", name="end.figures")
         self._files = self._link("end.files")
         self._files.clicked.connect(lambda: self.changes_wanted.emit(""))
+        self._proposals = self._link("end.proposals")
+        self._proposals.setToolTip(words("What was learnt here waits for your word: keep, edit or reject"))
+        self._proposals.clicked.connect(self.review_wanted)
         self._asks = label(words("Did it help?"), look.fonts.text, "second", name="end.asks")
         self._thumbs = {word: self._thumb(word) for word in ("up", "down")}
         self._why = ElidedLabel("", look.fonts.text, name="end.why")
@@ -99,6 +105,7 @@ class EndCard(QFrame):
         first.addSpacing(8)
         first.addWidget(self._figures, 1)
         first.addWidget(self._files)
+        first.addWidget(self._proposals)
         first.addSpacing(8)
         first.addWidget(self._asks)
         for thumb in self._thumbs.values():
@@ -134,6 +141,9 @@ class EndCard(QFrame):
             figures.append(money(end.header.cost))
         self._figures.show_text(" · ".join(figures))
         self._show_files(end.files)
+        self._proposals.setText(f" {plural(end.proposals, 'proposal', 'proposals')}")
+        self._proposals.setIcon(icon("sparkles", theme.learned))
+        self._proposals.setVisible(end.proposals > 0)
         self._why.show_text(visible(step.object))
         self._why.setVisible(bool(step.object))
         for word, thumb in self._thumbs.items():
@@ -161,6 +171,7 @@ class EndCard(QFrame):
         for part in (self._figures, self._why, self._asks):
             part.setFont(look.fonts.text)
         self._files.setFont(look.fonts.text)
+        self._proposals.setFont(look.fonts.text)
         self._kept.setFont(look.fonts.second)
         self._note.setFont(look.fonts.text)
         if shown := self._shown:

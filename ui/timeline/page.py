@@ -49,6 +49,7 @@ class RunPage(QWidget):
     """An address in a reply that was clicked; nothing opens by itself."""
     judged = Signal(int, str, str)
     changes_wanted = Signal(str)
+    review_wanted = Signal()
     tab_chosen = Signal(str)
     branch_wanted = Signal(str)
 
@@ -104,6 +105,7 @@ class RunPage(QWidget):
         self._view.seen.connect(self._strip.frame)
         self._view.judged.connect(self.judged)
         self._view.changes_wanted.connect(self.changes_wanted)
+        self._view.review_wanted.connect(self.review_wanted)
         self._strip.wanted.connect(self._go_to_row)
         self._find.found.connect(self._show_found)
         self._find.closed.connect(self.focus_tab)

@@ -37,6 +37,7 @@ class TimelineView(BareTable):
     judged = Signal(int, str, str)
     """The verdict on a run, and the note to it."""
     changes_wanted = Signal(str)
+    review_wanted = Signal()
 
     def __init__(self, model: TimelineModel, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -246,6 +247,7 @@ class TimelineView(BareTable):
     def _hear_card(self, card: EndCard) -> None:
         card.judged.connect(self.judged)
         card.changes_wanted.connect(self.changes_wanted)
+        card.review_wanted.connect(self.review_wanted)
 
     def _count_on(self) -> None:
         if self.isVisible():

@@ -1,5 +1,6 @@
 """The page of memories in the whole program: written, found, changed, forgotten, taken back, decided on by keys."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -44,10 +45,10 @@ async def kept(person: Person, text: str) -> str:
     return added.memory.id
 
 
-async def proposed(person: Person, text: str, *, target: str = "") -> Proposal:
+async def proposed(person: Person, text: str, *, target: str = "", session: str = "") -> Proposal:
     wanted = Proposal(
         "", "memory", "patch" if target else "create", target, text, "it came up twice", base=1 if target else 0,
-        about="" if target else about(Said("heuristic", "")), by="review",
+        about="" if target else about(Said("heuristic", "")), session=session, by="review",
     )  # fmt: skip
     return await person.program.engine.ask(lambda engine: engine.proposals.make(wanted))
 
@@ -160,6 +161,7 @@ def test_proposals_are_counted_kept_edited_first_rejected_and_undone(qapp: QAppl
         write(field, "Write dates in full.")
         press(field, Qt.Key.Key_Return)
         await until(lambda: len(page._proposals) == 1, "kept")
+        assert len(lines(page)) == 1 and page.head.tab == "proposed", "the next one is at hand"
         engine = person.program.engine
         said = {one.memory.said.text for one in await engine.ask(lambda e: e.memory.listed())}
         assert said == {"Tests run with pytest.", "Write dates in full."} and not page.unsaved()
@@ -198,5 +200,35 @@ def test_what_goes_out_comes_in_again_and_those_that_differ_are_shown(
         page.doing.take_in(str(tmp_path / "nothing.json"))
         await until(person.notice, "a file that is not there is told")
         assert "cannot be read" in person.notice()
+
+    live(qapp, home, act)
+
+
+def test_after_a_run_a_chip_leads_to_what_it_proposed(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(lambda: window._bridge, "the engine")
+        session = await person.start(json.dumps({"replies": [{"text": "It is written."}]}))()
+        window.go_to(session)
+
+        def chip() -> QPushButton | None:
+            found = window.view.findChildren(QPushButton, "end.proposals")
+            return next((button for button in found if button.isVisible()), None)
+
+        await until(lambda: window.view.findChild(QLabel, "end.status"), "the end of the run")
+        assert chip() is None
+        await proposed(person, "When a date is written: use the long form.", session=session)
+        button = await until(chip, "the chip")
+        assert button.text().strip() == "1 proposal"
+        click(button)
+        page = window.pages.page("memory")
+        assert isinstance(page, MemoryPanel)
+        await until(lambda: page.review.isVisible() and page.review.proposal, "what was proposed")
+        press(page, Qt.Key.Key_Y)
+        await until(lambda: not page._proposals, "it is decided")
+        page.head.choose("heuristic")
+        assert texts(page) == ["When a date is written: use the long form."]
+        window.selection.leave_page()
+        await until(lambda: chip() is None, "nothing waits any more")
 
     live(qapp, home, act)
