@@ -102,6 +102,13 @@ RESIDENT = f"""bar = program.window.view.page.view.verticalScrollBar()
         await asyncio.sleep({WARM_S} / 100)
     print(int(open("/proc/self/statm").read().split()[1]) * 4096 / 1e6, flush=True); os._exit(0)"""
 
+IDLE_S = 10
+IDLE = f"""await asyncio.sleep({IDLE_S})
+    begun, used = time.monotonic(), time.process_time()
+    await asyncio.sleep({IDLE_S})
+    spent = (time.process_time() - used) / (time.monotonic() - begun)
+    print(spent * 100, flush=True); os._exit(0)"""
+
 
 def window() -> Iterator[Figure]:
     """Every figure of the window."""
@@ -141,6 +148,8 @@ def _starts(folder: Path) -> Iterator[Figure]:
     values = {"empty_ms": empty, "ours_ms": ours, "ratio": ratio, "load": load}
     yield Figure("first paint", values, "ratio ≤ 1.25", ratio <= 1.25)
     yield Figure("usable", {"ms": usable, "load": load}, "≤ 1,000 ms", usable <= 1000)
+    idle = _said(PROGRAM.replace("...", IDLE), home)
+    yield Figure("idle", {"cpu_percent": idle}, "< 0.5 %", idle < 0.5)
 
 
 def _fill(home: Path, rows: list[SessionRow]) -> None:
