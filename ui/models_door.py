@@ -1,7 +1,8 @@
 """What is wanted of model servers in the settings: looked for, tried, given keys, added, removed."""
 
+from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QCoreApplication
 
@@ -21,11 +22,16 @@ if TYPE_CHECKING:
     from core.settings.secrets import Key
 
 
-class ModelsDoor:
-    """Serves one settings window; what goes wrong is told in it."""
+Change = Coroutine[Any, Any, None]
 
-    def __init__(self, look: Look, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks) -> None:
-        self._look, self._dialog, self._bridge, self._tasks = look, dialog, bridge, tasks
+
+class ModelsDoor:
+    """Serves one settings window; what goes wrong is told in it. `change` sets what a person chose."""
+
+    def __init__(
+        self, look: Look, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks, change: Callable[[str, Any], Change]
+    ) -> None:
+        self._look, self._dialog, self._bridge, self._tasks, self._change = look, dialog, bridge, tasks, change
         self.closed = False
         dialog.servers_wanted.connect(self._do)
 
@@ -113,7 +119,7 @@ class ModelsDoor:
             self._dialog.models.show_trial(model, said)
 
     async def _use(self, name: str, value: str) -> None:
-        self._dialog.changed.emit(name, value)
+        await self._change(name, value)  # before the servers are shown anew, with what is in use
         await self._look_for(fresh=False)
 
 

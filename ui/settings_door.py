@@ -72,7 +72,7 @@ class SettingsDoor:
 
     def _show(self, shown: Shown) -> None:
         dialog = self._dialog = SettingsDialog(self._window.look, shown, self._window)
-        self._models = ModelsDoor(self._window.look, dialog, self._bridge, self._tasks)
+        self._models = ModelsDoor(self._window.look, dialog, self._bridge, self._tasks, self._change)
         self._schedules = SchedulesDoor(dialog, self._bridge, self._tasks)
         dialog.changed.connect(self.change)
         dialog.revoked.connect(lambda rule: self._tasks.start(self._revoke(rule), "revoke"))

@@ -136,7 +136,7 @@ async def _entries(home: Path) -> list[dict[str, Any]]:
     services = await assemble(home, _raise)
     try:
         engine = services.engine
-        rows = engine.sessions()
+        rows = [row for row in engine.sessions() if not row.parent]  # a review of the run may stand below it
         assert len(rows) <= 1
         found = [entry for row in rows async for entry in engine.entries(row.id)]
         assert all(isinstance(engine.whole(e.event.output), str) for e in found if isinstance(e.event, ToolReturned))

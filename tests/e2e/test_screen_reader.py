@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -47,8 +48,7 @@ def test_every_control_has_a_name_and_a_role(display: Screen, told: Bus, tmp_pat
     home = tmp_path / "sample"
     make(home)
     found: dict[str, list[str]] = {}
-    with opened(display, home) as program:
-        tree = Tree(told)
+    with opened(display, home) as program, closing(Tree(told)) as tree:
         walker = Walker(display, program, tree)
         walker.thing("run.tabs", role="page tab list")
         for tab in ("Timeline", "Changes", "Context", "Decisions", "Steps"):
@@ -69,13 +69,11 @@ def test_every_control_has_a_name_and_a_role(display: Screen, told: Bus, tmp_pat
             walker.gone(part)
         assert {where: what for where, what in found.items() if what} == {}
         assert all(one.role not in ("unknown", "invalid", "") for one in walker.seen())
-        tree.close()
 
 
 def test_a_question_that_comes_is_announced(display: Screen, told: Bus, home: Path) -> None:
-    with opened(display, home) as program:
-        tree = Tree(told)
-        tree.listen()
-        Walker(display, program, tree).click("start.demo")
-        assert tree.announcement() == "Question: Which tone should the letter take?"
-        tree.close()
+    with closing(Tree(told)) as tree:
+        tree.listen()  # a reader is there first: a program asks at its start who listens
+        with opened(display, home) as program:
+            Walker(display, program, tree).click("start.demo")
+            assert tree.announcement() == "Question: Which tone should the letter take?"

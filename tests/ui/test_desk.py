@@ -7,6 +7,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
+from core.domain.steps import Step
 from tests.core.store.made import fill
 from tests.ui.hands import click, find
 from tests.ui.test_desktop import Person, live, until
@@ -97,11 +98,16 @@ def test_a_sub_agent_is_watched_beside_the_session_that_gave_it_work(qapp: QAppl
         window.go_to(session)
         await until(lambda: window.row(session).status == "done", "the end of the run")
         model = window.view.page.model
-        steps = [step for row in range(model.count) if (step := model.step_of_row(row))]
-        window.view.page.select_row(next(step.row for step in steps if step.kind == "delegate"))
+
+        def given() -> Step | None:
+            steps = (model.step_of_row(row) for row in range(model.count))
+            return next((step for step in steps if step and step.kind == "delegate"), None)
+
+        window.view.page.select_row((await until(given, "the step that gives work")).row)
         click(find(window.pane, QPushButton, "step.child"))
         beside = find(window, Beside, "beside")
-        assert beside.isVisible() and window.row(window.desk.name).parent == session
+        await until(lambda: window.row(window.desk.name).parent == session, "the session of the sub-agent")
+        assert beside.isVisible()
         assert beside.page.model.session == window.desk.name and beside.page.model.count > 0
 
     live(qapp, home, act)

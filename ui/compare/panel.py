@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QListView, QVBoxLayout
 
 from core.domain.sessions import SessionRow
@@ -134,14 +135,15 @@ class ComparePanel(Page):
             self._open(index)
 
     def _open(self, index: QModelIndex) -> None:
-        """Equal steps are opened, a step is shown in its session: the side the pointer is on, else the left one."""
+        """Equal steps are opened, a step is shown in its session: the side that was clicked on, else the left one."""
         line = self._model.line(index.row())
         if line.pair is None:
             self._model.turn(index.row())
             self._view.setCurrentIndex(self._model.index(index.row()))
             return
         at: QPoint = self._view.viewport().mapFromGlobal(self.cursor().pos())
-        right = self._view.underMouse() and at.x() > self._view.viewport().width() // 2
+        clicked = QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton
+        right = clicked and at.x() > self._view.viewport().width() // 2
         sides = ((line.pair.b, self._names[1]), (line.pair.a, self._names[0]))
         step, name = next(side for side in (sides if right else reversed(sides)) if side[0])
         if step:
