@@ -30,7 +30,7 @@ def carried() -> Iterator[tuple[str, Path, str]]:
     """Every case that a test carries, the file, and the test or the table in it."""
     for path in HERE.rglob("test_*.py"):
         for name in re.findall(r"^(?:async )?def (test_\w+)", path.read_text("utf-8"), re.MULTILINE):
-            yield from ((found.upper(), path, name) for found in re.findall(r"_([ptiskmu]\d{1,2})(?=_|$)", name))
+            yield from ((found.upper(), path, name) for found in re.findall(r"_([ptiskmuPTISKMU]\d{1,2})(?=_|$)", name))
     for file, tables in TABLES.items():
         path = HERE / file
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
