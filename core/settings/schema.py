@@ -184,7 +184,7 @@ class Settings:
         (), About("Tool servers", "Tool servers", "Programs that bring tools of their own: `journeyman mcp`.")
     )
     agents: tuple[OutsideAgent, ...] = setting(
-        (), About("Other agents", "Other agents", "Agents of others that work in your folders: `journeyman agents`.")
+        (), About("Other agents", "Other agents", "Agents of others that work in your folders.")
     )
     proxy: str = setting(
         "", About("Network", "Proxy", "Requests go through it, but not those to this machine. Empty: none is used.")
