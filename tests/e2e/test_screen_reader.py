@@ -1,41 +1,18 @@
 """What a screen reader is told by the real program: a name and a role for every control, and questions as they come."""
 
-import shutil
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from app.sample_home import make
-from tests.e2e.screen import Screen, opened, screen
-from tests.e2e.tree import Bus, Tree, bus
+from tests.e2e.screen import Screen, opened
+from tests.e2e.tree import Bus, Tree
 from tests.e2e.walker import Walker
 
-TOOLS = ("Xvfb", "openbox", "xdotool", "xprop", "dbus-daemon")
 CONTROLS = {
     "push button", "toggle button", "check box", "radio button", "combo box", "spin box", "slider", "text", "entry",
     "page tab", "table", "tree", "list", "list item", "link", "dialog", "menu item",
 }  # fmt: skip
 PAGES = ("skills", "memory", "usage")
-
-pytestmark = pytest.mark.skipif(
-    not all(map(shutil.which, TOOLS)), reason="needs a virtual display: packaging/dev.py test installs one"
-)
-
-
-@pytest.fixture
-def told() -> Iterator[Bus]:
-    with bus() as made:
-        yield made
-
-
-@pytest.fixture
-def display(tmp_path: Path, told: Bus) -> Iterator[Screen]:
-    folder = tmp_path / "screen"
-    folder.mkdir()
-    with screen(folder) as made:
-        yield told.screen(made)
 
 
 def nameless(walker: Walker) -> list[str]:

@@ -8,12 +8,11 @@ import subprocess
 from pathlib import Path
 
 from tests.e2e.killing import program
-from tests.e2e.screen import ROOT, until
+from tests.e2e.screen import ROOT, stalls, until
 from tests.soak.scripts import Scripts
 
 BOUND_S = 120
 WARM = 12  # runs until everything that is made once has been made
-FROZEN_MS = 250
 
 
 class Resident:
@@ -74,11 +73,7 @@ class Resident:
         )
 
     def stalls(self) -> list[int]:
-        """In milliseconds, without what others made it wait for the processor."""
-        path = self.home / "stalls.log"
-        text = path.read_text() if path.exists() else ""
-        found = re.findall(r"stood still for (\d+) ms(?:, for (\d+) of them)?", text)
-        return [int(still) - int(behind or 0) for still, behind in found]
+        return stalls(self.home)
 
     def _environment(self) -> dict[str, str]:
         return os.environ | {
