@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.screen import ROOT, Program, Screen, screen, stalls, until
+from tests.e2e.health import stalls
+from tests.e2e.screen import ROOT, Program, Screen, screen, until
 
 MADE = Path(os.environ.get("JOURNEYMAN_BUNDLE") or "nowhere")
 ENTER = str(ROOT / "packaging" / "clean_root.sh")

@@ -17,6 +17,7 @@ from tests.e2e.screen import BOUND_S, Area, Screen
 ATSPI = "org.a11y.atspi"
 ENABLED, FOCUSED, SHOWING = 8, 12, 25  # AT-SPI's numbers of states
 WANTED = ("Name", "AccessibleId")
+AT_ONCE = 100
 
 
 class Thing(NamedTuple):
@@ -110,38 +111,37 @@ class Tree:
                 return str(message.body[3][1])
 
     def shown(self) -> list[Thing]:
-        return [one for one in self.all() if one.has(SHOWING)]
-
-    def all(self) -> list[Thing]:
-        """What is shown, outermost first."""
+        """What one can see, outermost first."""
         root = ("org.a11y.atspi.Registry", "/org/a11y/atspi/accessible/root")
         found: list[Thing] = []
-        level = self._children([root])[0]
-        depth = 0
+        level, depth = self._children([root]), 0
         while level:
-            things = self._things(level, depth)
-            found += things
-            shown = [(t.owner, t.path) for t in things if t.has(SHOWING) or depth == 0]
-            level = [child for children in self._children(shown) for child in children]
+            states = [_bits(body) for body in self._answers([_call(one, "Accessible", "GetState") for one in level])]
+            # Programs themselves are in no state; of what is hidden nothing more is asked.
+            seen = [(one, bits) for one, bits in zip(level, states, strict=True) if not depth or bits >> SHOWING & 1]
+            found += [one for one in self._things(seen, depth) if depth]
+            level = self._children([one for one, _ in seen])
             depth += 1
         return found
 
-    def _children(self, of: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    def _children(self, of: list[tuple[str, str]]) -> list[tuple[str, str]]:
         asked = [_call(one, "Accessible", "GetChildren") for one in of]
-        return [body[0] if body else [] for body in self._answers(asked)]
+        return [child for body in self._answers(asked) if body for child in body[0]]
 
-    def _things(self, of: list[tuple[str, str]], depth: int) -> list[Thing]:
+    def _things(self, of: list[tuple[tuple[str, str], int]], depth: int) -> list[Thing]:
         asked = []
-        for one in of:
+        for one, _ in of:
             asked.append(_call(one, "Accessible", "GetRoleName"))
-            asked.append(_call(one, "Accessible", "GetState"))
             asked.append(_call(one, "Component", "GetExtents", "u", (0,)))
             asked += [_property(one, name) for name in WANTED]
         answers = self._answers(asked)
-        return [_thing(one, answers[at * 5 : at * 5 + 5], depth) for at, one in enumerate(of)]
+        return [_thing(one, bits, answers[at * 4 : at * 4 + 4], depth) for at, (one, bits) in enumerate(of)]
 
     def _answers(self, asked: list[Message]) -> list[Any]:
-        """All at once, so that a tree of hundreds is read in a moment; nothing for what is gone."""
+        """Many at once, but not so many that the window has no time for anything else; nothing for what is gone."""
+        return [found for at in range(0, len(asked), AT_ONCE) for found in self._some(asked[at : at + AT_ONCE])]
+
+    def _some(self, asked: list[Message]) -> list[Any]:
         order = {}
         for at, message in enumerate(asked):
             serial = next(self._bus.outgoing_serial)
@@ -167,16 +167,20 @@ def _property(one: tuple[str, str], name: str) -> Message:
     return new_method_call(where, "Get", "ss", (f"{ATSPI}.Accessible", name))
 
 
-def _thing(one: tuple[str, str], answers: list[Any], depth: int) -> Thing:
-    role, states, extents, name, id_ = answers
+def _bits(body: Any) -> int:
+    low, high = body[0] if body else (0, 0)
+    return int(low | high << 32)
+
+
+def _thing(one: tuple[str, str], bits: int, answers: list[Any], depth: int) -> Thing:
+    role, extents, name, id_ = answers
     left, top, width, height = extents[0] if extents else (0, 0, 0, 0)
-    bits = states[0] if states else [0, 0]
     return Thing(
         *one,
         role[0] if role else "",
         str(name[0][1]) if name else "",
         str(id_[0][1]) if id_ else "",
-        bits[0] | bits[1] << 32,
+        bits,
         Area(left, top, left + width, top + height),
         depth,
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tests.e2e.screen import BOUND_S, REST, Program, Screen, until
+from tests.e2e.screen import REST, Program, Screen, until
 from tests.e2e.tree import FOCUSED, Thing, Tree
 
 
@@ -29,12 +29,18 @@ class Walker:
             return found if found == before[-2] else None
 
         try:
-            return until(calm, f"{id_} {name} {role}", BOUND_S * 2)
+            return until(calm, f"{id_} {name} {role}")
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.all_of_it()}") from None
 
+    def until_seen(self, id_: str = "", name: str = "", role: str = "") -> list[Thing]:
+        """All that fits, once there is any."""
+        found: list[Thing] = []
+        self.until(lambda: found.extend(self.seen(id_, name, role)) or found, f"{id_} {name} {role}")
+        return found
+
     def gone(self, id_: str = "", name: str = "", role: str = "") -> None:
-        until(lambda: not self.seen(id_, name, role), f"{id_} {name} {role} is gone", BOUND_S * 2)
+        self.until(lambda: not self.seen(id_, name, role), f"{id_} {name} {role} is gone")
 
     def click(self, id_: str = "", name: str = "", role: str = "") -> None:
         self.display.click(*self.thing(id_, name, role).area.middle)
@@ -70,7 +76,7 @@ class Walker:
 
     def until(self, look: Callable[[], object], what: str) -> None:
         try:
-            until(lambda: look() or None, what, BOUND_S * 2)
+            until(lambda: look() or None, what)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.all_of_it()}") from None
 

@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.e2e.screen import FROZEN_MS
+from tests.e2e.health import FROZEN_MS
 from tests.soak.place import Broken, Place
 from tests.soak.resident import Resident
 from tests.soak.scripts import Scripts

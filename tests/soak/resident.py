@@ -2,13 +2,13 @@
 
 import os
 import random
-import re
 import signal
 import subprocess
 from pathlib import Path
 
+from tests.e2e.health import size, stalls
 from tests.e2e.killing import program
-from tests.e2e.screen import ROOT, stalls, until
+from tests.e2e.screen import ROOT, until
 from tests.soak.scripts import Scripts
 
 BOUND_S = 120
@@ -49,13 +49,7 @@ class Resident:
         assert self.process.poll() is None, self._said.read_text()
         self.runs += 1
         if self.runs >= WARM:
-            self.sizes.append(self._size())
-
-    def _size(self) -> tuple[float, int]:
-        """Megabytes that are its own, and open handles."""
-        rollup = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
-        own = sum(int(found) for found in re.findall(r"Private_(?:Clean|Dirty):\s+(\d+)", rollup))
-        return own / 1024, len(os.listdir(f"/proc/{self.process.pid}/fd"))  # noqa: PTH208 - a plain count
+            self.sizes.append(size(self.process.pid))
 
     def end(self) -> None:
         self.process.terminate()

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 from core.domain.events import RunStarted
 from core.engine.engine import Engine
 from core.settings.schema import Provider
-from tests.e2e.screen import stalls
+from tests.e2e.health import stalls
 from tests.servers.scripted import Act, Scripted, answer, chunk, scripted, stream
 from tests.ui.test_desktop import Person, live, until
 from ui.window import MainWindow
