@@ -3,8 +3,9 @@
 import os
 import select
 import subprocess
+from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ ATSPI = "org.a11y.atspi"
 ENABLED, FOCUSED, SHOWING = 8, 12, 25  # AT-SPI's numbers of states
 WANTED = ("Name", "AccessibleId")
 AT_ONCE = 100
+MENUS = ("popup menu", "menu")
 
 
 class Thing(NamedTuple):
@@ -91,35 +93,58 @@ class Tree:
         finally:
             session.close()
         self._bus = open_dbus_connection(answer.body[0])
+        self._heard: deque[Message] = deque()
+        self._menus: list[tuple[str, str]] = []
+        self._listen("state-changed:showing", "StateChanged", 0)
 
     def close(self) -> None:
         self._bus.close()
 
     def listen(self) -> None:
         """From now on announcements come; programs tell them only when somebody listens."""
-        registry = DBusAddress("/org/a11y/atspi/registry", f"{ATSPI}.Registry", f"{ATSPI}.Registry")
-        asked = new_method_call(registry, "RegisterEvent", "s", ("object:announcement",))
-        rule = MatchRule(type="signal", interface=f"{ATSPI}.Event.Object", member="Announcement")
-        for message in (asked, message_bus.AddMatch(rule)):
-            self._bus.send_and_get_reply(message, timeout=BOUND_S)
+        self._listen("announcement", "Announcement")
 
     def announcement(self) -> str:
         """The words of the next one that nobody took yet."""
         while True:  # a bus that is silent for long raises
-            message = self._bus.receive(timeout=BOUND_S * 2)
+            message = self._heard.popleft() if self._heard else self._bus.receive(timeout=BOUND_S)
             if message.header.fields.get(HeaderFields.member) == "Announcement":
                 return str(message.body[3][1])
 
+    def _listen(self, event: str, member: str, argument: int | None = None) -> None:
+        registry = DBusAddress("/org/a11y/atspi/registry", f"{ATSPI}.Registry", f"{ATSPI}.Registry")
+        asked = new_method_call(registry, "RegisterEvent", "s", (f"object:{event}",))
+        rule = MatchRule(type="signal", interface=f"{ATSPI}.Event.Object", member=member)
+        if argument is not None:
+            rule.add_arg_condition(argument, event.rpartition(":")[2])
+        for message in (asked, message_bus.AddMatch(rule)):
+            self._bus.send_and_get_reply(message, timeout=BOUND_S)
+
+    def _find_menus(self) -> None:
+        """Qt names menus that pop up in no tree: they are heard of when they show themselves."""
+        with suppress(TimeoutError):
+            while True:
+                self._heard.append(self._bus.receive(timeout=0))
+        shown = [one for one in self._heard if one.header.fields.get(HeaderFields.member) == "StateChanged"]
+        for message in shown:
+            self._heard.remove(message)
+        places = [_place(message) for message in shown if message.body[1]]
+        roles = self._answers([_call(one, "Accessible", "GetRoleName") for one in places])
+        fresh = [one for one, role in zip(places, roles, strict=True) if role and role[0] in MENUS]
+        known = list(dict.fromkeys([*self._menus, *fresh]))
+        states = self._answers([_call(one, "Accessible", "GetState") for one in known])
+        self._menus = [one for one, state in zip(known, states, strict=True) if state]
+
     def shown(self) -> list[Thing]:
-        """What one can see, outermost first."""
+        """What one can see, outermost first; of what is hidden only that is asked."""
         root = ("org.a11y.atspi.Registry", "/org/a11y/atspi/accessible/root")
         found: list[Thing] = []
-        level, depth = self._children([root]), 0
+        self._find_menus()
+        level, depth = [*self._children([root]), *self._menus], 0
         while level:
             states = [_bits(body) for body in self._answers([_call(one, "Accessible", "GetState") for one in level])]
-            # Programs themselves are in no state; of what is hidden nothing more is asked.
-            seen = [(one, bits) for one, bits in zip(level, states, strict=True) if not depth or bits >> SHOWING & 1]
-            found += [one for one in self._things(seen, depth) if depth]
+            seen = [(one, bits) for one, bits in zip(level, states, strict=True) if bits >> SHOWING & 1]
+            found += self._things(seen, depth)
             level = self._children([one for one, _ in seen])
             depth += 1
         return found
@@ -151,10 +176,17 @@ class Tree:
         while order:
             answer = self._bus.receive(timeout=BOUND_S)
             serial = answer.header.fields.get(HeaderFields.reply_serial, 0)
-            if serial in order:
+            if answer.header.message_type == MessageType.signal:
+                self._heard.append(answer)
+            elif serial in order:
                 at = order.pop(serial)
                 found[at] = answer.body if answer.header.message_type == MessageType.method_return else None
         return found
+
+
+def _place(message: Message) -> tuple[str, str]:
+    fields = message.header.fields
+    return fields[HeaderFields.sender], fields[HeaderFields.path]
 
 
 def _call(one: tuple[str, str], interface: str, method: str, kinds: str = "", body: tuple[Any, ...] = ()) -> Message:

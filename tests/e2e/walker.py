@@ -35,9 +35,8 @@ class Walker:
 
     def until_seen(self, id_: str = "", name: str = "", role: str = "") -> list[Thing]:
         """All that fits, once there is any."""
-        found: list[Thing] = []
-        self.until(lambda: found.extend(self.seen(id_, name, role)) or found, f"{id_} {name} {role}")
-        return found
+        self.until(lambda: self.seen(id_, name, role), f"{id_} {name} {role}")
+        return self.seen(id_, name, role)
 
     def gone(self, id_: str = "", name: str = "", role: str = "") -> None:
         self.until(lambda: not self.seen(id_, name, role), f"{id_} {name} {role} is gone")
