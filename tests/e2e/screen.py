@@ -21,7 +21,7 @@ from ui.theme import load_theme
 ROOT = Path(__file__).parents[2]
 NOT_GIVEN = {"WAYLAND_DISPLAY", "QT_QPA_PLATFORM", "PYTHONDONTWRITEBYTECODE"}  # as a person starts it
 BOUND_S = 60.0  # of a busy machine
-CLOSES_S = 3.0
+CLOSES_S = 30.0
 LIGHT = load_theme("light")
 PAUSE = threading.Event()
 
