@@ -122,7 +122,6 @@ def swept(window: QWidget, where: str) -> list[str]:
 
 async def filled(engine: Engine, folder: Path) -> str:
     """A session, a memory and a proposal that say it."""
-    folder.mkdir()
     began = RunStarted(SCRIPTED, script=Text(SCRIPT), mode="trust", attended=True)
     session = await engine.start(f"{SPOOF} in the title", folder, began)
     await engine.memory.add(f"{MARKUP} is told.")
@@ -134,6 +133,8 @@ async def filled(engine: Engine, folder: Path) -> str:
 def test_U1_U2_U3_U5_U6_U11_U13_nothing_that_others_wrote_is_a_part_of_the_window(
     qapp: QApplication, home: Path
 ) -> None:
+    (home / "work").mkdir()
+
     async def act(person: Person) -> None:
         window = person.window
         await until(lambda: window._bridge, "the engine")
@@ -144,7 +145,7 @@ def test_U1_U2_U3_U5_U6_U11_U13_nothing_that_others_wrote_is_a_part_of_the_windo
         wanted = command(SPOOF, why=SPOOF, taint=(SPOOF,), rule=SPOOF, patterns=(SPOOF,))
         facts = ConsentAsked(wanted.request, Text(wanted.arguments))
         await person.program.engine.ask(lambda engine: engine._journal.append(session, facts))
-        await until(lambda: len(window.waiting()) == 2, "both wait")
+        await until(lambda: person.shell.windowTitle() == "(2) Journeyman", "both wait")
         for view in VIEWS:
             tabs = window.view.findChild(QTabBar, "run.tabs")
             assert tabs is not None

@@ -27,7 +27,8 @@ def called(words: str) -> tuple[str, dict[str, Any]] | None:
             return "run", {"command": f"echo {rest} && seq 1 2000"}
         case "remember":
             return "remember", {"kind": "knowledge", "text": f"{rest.capitalize()} is kept in the blue folder."}
-    return None
+        case _:
+            return None
 
 
 class Answer(BaseHTTPRequestHandler):

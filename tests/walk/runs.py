@@ -29,10 +29,11 @@ def _choose_folder(walk: Walk) -> None:
     walk.walker.thing("start.folder", "Folder")
 
 
-def _trusts(walk: Walk) -> None:
-    """Asked once there is something in the folder."""
+def _trusts(walk: Walk) -> bool:
+    """Asked once there is something in the folder; what it is asked for is then still to come."""
     if walk.walker.seen("trust.yes"):
         walk.hands.press("trust.yes")
+    return False
 
 
 def demo(walk: Walk) -> None:
@@ -180,6 +181,8 @@ def compare(walk: Walk) -> None:
         walk.walker.thing("compare.said")
     walk.hands.press("compare.swap")
     walk.walker.thing("compare.steps")
+    walk.hands.press(name="Open", role="push button")
+    walk.walker.thing("run.title")
 
 
 def views(walk: Walk) -> None:
