@@ -47,15 +47,47 @@ class Schedule:
             self._file = -1
 
 
+class Others:
+    """The threads that can keep the one that asks, `mine`, from the interpreter."""
+
+    def __init__(self, mine: int) -> None:
+        self._mine = mine
+        self._known: dict[int, Schedule] = {}
+
+    def find(self) -> None:
+        """Those that there are now, but for the one that looks."""
+        alive = {thread.native_id for thread in threading.enumerate() if thread.native_id}
+        alive -= {self._mine, threading.get_native_id()}
+        for gone in self._known.keys() - alive:
+            self._known.pop(gone).close()
+        for fresh in alive - self._known.keys():
+            self._known[fresh] = Schedule(fresh)
+
+    def held(self) -> float:
+        """Seconds in which they could have gone on."""
+        return sum(each.ran().queued for each in self._known.values())
+
+    def close(self) -> None:
+        for each in self._known.values():
+            each.close()
+
+
+def behind(stalled: float, before: Ran, after: Ran, held: float) -> float:
+    """How much of a stall is not our own. Waiting counts as behind other programs as long as one of our threads was
+    kept from working meanwhile: the window waits as well for one that was interrupted while it had the interpreter."""
+    worked, queued = after.worked - before.worked, after.queued - before.queued
+    return max(queued, min(stalled - worked, queued + held))
+
+
 class Heartbeat(QObject):
     """A tick in the window, and a thread that watches for it. Each stall is one paragraph in `stalls.log`."""
 
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._path = folder / "stalls.log"
-        self._window, self._native = threading.get_ident(), threading.get_native_id()
-        self._schedule = Schedule(self._native)
-        self._others: dict[int, Schedule] = {}
+        self._window, native = threading.get_ident(), threading.get_native_id()
+        self._schedule = Schedule(native)
+        self._others = Others(native)
         self._beat = (time.monotonic(), Ran())
         self._over = threading.Event()
         self._timer = QTimer(self, interval=int(TICK_S * 1000))
@@ -73,8 +105,8 @@ class Heartbeat(QObject):
         self._over.set()
         if self._watcher.is_alive():
             self._watcher.join()
-        for each in (self._schedule, *self._others.values()):
-            each.close()
+        self._schedule.close()
+        self._others.close()
 
     def _tick(self) -> None:
         self._beat = (time.monotonic(), self._schedule.ran())
@@ -87,35 +119,19 @@ class Heartbeat(QObject):
             if beat == seen and stack:
                 continue
             if stack:
-                self._write(beat[0] - seen[0] - TICK_S, seen[1], beat[1], self._held() - held, stack)
+                stalled = beat[0] - seen[0] - TICK_S
+                self._write(stalled, behind(stalled, seen[1], beat[1], self._others.held() - held), stack)
                 stack = ""
             if beat != seen:
                 seen = beat
                 if looks % RENEW == 0:
-                    self._find_others()
-                held, looks = self._held(), looks + 1
+                    self._others.find()
+                held, looks = self._others.held(), looks + 1
             elif time.monotonic() - beat[0] - TICK_S > STALL_S:
                 stack = "".join(traceback.format_stack(sys._current_frames().get(self._window)))
 
-    def _find_others(self) -> None:
-        """The threads that can keep the window from the interpreter."""
-        alive = {thread.native_id for thread in threading.enumerate() if thread.native_id}
-        alive -= {self._native, threading.get_native_id()}
-        for gone in self._others.keys() - alive:
-            self._others.pop(gone).close()
-        for fresh in alive - self._others.keys():
-            self._others[fresh] = Schedule(fresh)
-
-    def _held(self) -> float:
-        """Seconds in which they could have gone on."""
-        return sum(each.ran().queued for each in self._others.values())
-
-    def _write(self, stalled: float, before: Ran, after: Ran, held: float, stack: str) -> None:
-        """Waiting counts as behind other programs as long as one of our threads was kept from working meanwhile: the
-        window waits as well for one that was interrupted while it had the interpreter."""
-        worked, queued = after.worked - before.worked, after.queued - before.queued
-        behind = max(queued, min(stalled - worked, queued + held))
+    def _write(self, stalled: float, kept: float, stack: str) -> None:
         moment = datetime.now().astimezone().isoformat(timespec="seconds")
-        others = f", for {behind * 1000:.0f} of them behind other programs" if behind > 0.001 else ""
+        others = f", for {kept * 1000:.0f} of them behind other programs" if kept > 0.001 else ""
         with contextlib.suppress(OSError), self._path.open("a", encoding="utf-8") as file:
             file.write(f"--- {moment} the window stood still for {stalled * 1000:.0f} ms{others}\n{stack}")

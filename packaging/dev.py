@@ -20,6 +20,7 @@ python3 packaging/dev.py COMMAND
 
   run [words ...]      open Journeyman (or give it a command: run doctor)
   test [pytest words]  style, types and all tests; with words only pytest with them
+  test --walk          an hour in the real window by mouse, then one by keys; --minutes, --seed, --by mouse or keys
   test --faults        kills, full disks, power cuts and the like at every point there is (a quarter of an hour)
   test --servers ...   the same, also against large model servers, which are installed once
   check                style, types and the rules of the house
@@ -82,8 +83,8 @@ def test(words: list[str], system: bool) -> int:
         os.environ["JOURNEYMAN_SERVERS"] = "1"
         words = [word for word in words if word != "--servers"]
     headless()
-    if words[:1] == ["--faults"]:
-        return subprocess.call([str(PYTHON), "-m", "tests.faults", *words[1:]])
+    if words[:1] in (["--faults"], ["--walk"]):
+        return subprocess.call([str(PYTHON), "-m", f"tests.{words[0][2:]}", *words[1:]])
     if words:
         return pytest(words)
     failed = failures()

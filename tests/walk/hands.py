@@ -27,6 +27,9 @@ class Hands(Protocol):
     def command(self, words: str, keys: str = "") -> None:
         """One of the commands of the window."""
 
+    def page(self, title: str) -> None:
+        """One of the pages that belong to no session."""
+
     def file(self, title: str, item: str, command: str, keys: str = "") -> None:
         """Something with a session of the list: by its menu, or by the command that does the same."""
 
@@ -65,6 +68,10 @@ class Mouse:
         self.walker.write(words)
         self.walker.click("palette.list", words, "list item")
         self.walker.gone("palette.list", words)
+
+    def page(self, title: str) -> None:
+        self.walker.click(f"sessions.{title.lower()}")
+        self.walker.thing(f"page.{title.lower()}")
 
     def file(self, title: str, item: str, command: str, keys: str = "") -> None:
         self.session(title)
@@ -122,6 +129,10 @@ class Keys:
         self.walker.thing("palette.list", words, "list item")
         self.walker.display.keys("Return")
         self.walker.gone("palette.list", words)
+
+    def page(self, title: str) -> None:
+        self.command(title)
+        self.walker.thing(f"page.{title.lower()}")
 
     def file(self, title: str, item: str, command: str, keys: str = "") -> None:
         self.session(title)

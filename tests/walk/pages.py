@@ -9,7 +9,7 @@ from tests.walk.walk import Walk
 MENUS = ("composer.mode", "composer.model", "status.waiting")
 HARMLESS = ("Light or dark", "Larger letters", "Smaller letters", "Letters of the usual size", "Show or hide the step")
 SIZES = ((900, 640), (1_200, 700), (1_440, 860))
-SECTIONS = ("skills", "memory", "usage")
+SECTIONS = ("Skills", "Memory", "Usage")
 
 
 def search(walk: Walk) -> None:
@@ -51,8 +51,7 @@ def settings(walk: Walk) -> None:
 def skill(walk: Walk) -> None:
     """A new one: named, written, saved."""
     name = walk.name("skill").replace(" ", "-")
-    walk.hands.press("sessions.skills")
-    walk.walker.thing("page.skills")
+    walk.hands.page("Skills")
     walk.hands.press("skills.new")
     walk.walker.thing("skill.name.field")
     walk.hands.write_into("skill.name.field", name)
@@ -80,7 +79,7 @@ def _skills(walk: Walk) -> dict[str, int]:
 def memory(walk: Walk) -> None:
     """One is written, changed, forgotten, and that is taken back."""
     text = walk.name("The fact")
-    walk.hands.press("sessions.memory")
+    walk.hands.page("Memory")
     walk.hands.press("memory.add")
     walk.hands.write_into("memory.write.text", text)
     walk.hands.press("memory.write.yes")
@@ -104,7 +103,7 @@ def review(walk: Walk) -> None:
     """What an agent wants to keep is kept or rejected."""
     row = begun(walk, walk.name("Remember"))
     walk.comes_to(row.id, "done", "waiting")
-    walk.hands.press("sessions.memory")
+    walk.hands.page("Memory")
     walk.walker.thing("memory.list")
     if not walk.walker.seen("memory.waits"):
         return
@@ -115,7 +114,7 @@ def review(walk: Walk) -> None:
 
 
 def usage(walk: Walk) -> None:
-    walk.hands.press("sessions.usage")
+    walk.hands.page("Usage")
     for part in ("usage.range.7", "usage.range.all", "usage.measure.cost", "usage.by.model", "usage.by.day"):
         walk.hands.press(part)
     walk.walker.thing("usage.table")
@@ -222,14 +221,12 @@ def step(walk: Walk) -> None:
     else:
         walk.walker.tab_to("timeline.steps")
         walk.display.keys("Home", "Down", "Down", "Return", "Return", "bracketright", "bracketleft", "End")
-    if walk.walker.seen("step.tabs"):
-        for tab in ("Output", "Raw", "Summary"):
-            walk.hands.turn("step.tabs", tab)
+    for tab in [one.name for one in walk.walker.seen("step.tabs", role="page tab")]:
+        walk.hands.turn("step.tabs", tab)
 
 
 def sections(walk: Walk) -> None:
     """From page to page, and back to a session."""
     for name in walk.chance.sample(SECTIONS, 3):
-        walk.hands.press(f"sessions.{name}")
-        walk.walker.thing(f"page.{name}")
+        walk.hands.page(name)
     walk.hands.session(walk.rows()[0].title)
