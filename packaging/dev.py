@@ -22,6 +22,7 @@ python3 packaging/dev.py COMMAND
   test [pytest words]  style, types and all tests; with words only pytest with them
   test --walk          an hour in the real window by mouse, then one by keys; --minutes, --seed, --by mouse or keys
   test --faults        kills, full disks, power cuts and the like at every point there is (a quarter of an hour)
+  test --user          the attack cases as an ordinary user, also where root asks
   test --servers ...   the same, also against large model servers, which are installed once
   check                style, types and the rules of the house
   bench [words ...]    measure speed
@@ -34,6 +35,8 @@ python3 packaging/dev.py COMMAND
 
   --no-system          before COMMAND: do not look for system libraries and programs
 """
+# Ways to test that are programs of their own.
+MODULES = {"--walk": "tests.walk", "--faults": "tests.faults", "--user": "tests.ordinary"}
 LINKED = "system libraries found"  # a line of the environment's stamp
 CHECKS = {
     "style": ["ruff", "check", "."],
@@ -83,8 +86,9 @@ def test(words: list[str], system: bool) -> int:
         os.environ["JOURNEYMAN_SERVERS"] = "1"
         words = [word for word in words if word != "--servers"]
     headless()
-    if words[:1] in (["--faults"], ["--walk"]):
-        return subprocess.call([str(PYTHON), "-m", f"tests.{words[0][2:]}", *words[1:]])
+    for word, module in MODULES.items():
+        if words[:1] == [word]:
+            return subprocess.call([str(PYTHON), "-m", module, *words[1:]])
     if words:
         return pytest(words)
     failed = failures()

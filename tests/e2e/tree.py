@@ -3,6 +3,7 @@
 import os
 import select
 import subprocess
+import tempfile
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -71,7 +72,11 @@ def bus() -> Iterator[Bus]:
     """A message bus, ended with all that it started."""
     reading, writing = os.pipe()
     words = ["dbus-daemon", "--session", "--nofork", "--nopidfile", f"--print-address={writing}"]
-    daemon = subprocess.Popen(words, pass_fds=(writing,), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    place = tempfile.TemporaryDirectory(prefix="bus-")  # else two of them on one machine take each other's socket
+    daemon = subprocess.Popen(
+        words, pass_fds=(writing,), env=os.environ | {"XDG_RUNTIME_DIR": place.name},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
     try:
         os.close(writing)
         assert select.select([reading], [], [], BOUND_S)[0], "dbus-daemon does not start"
@@ -80,6 +85,7 @@ def bus() -> Iterator[Bus]:
     finally:
         daemon.terminate()
         daemon.wait(BOUND_S)
+        place.cleanup()
 
 
 class Tree:
