@@ -51,6 +51,10 @@ class Resident:
         if self.runs >= WARM:
             self.sizes.append(size(self.process.pid))
 
+    def size_in_words(self) -> str:
+        size, handles = self._size()
+        return f"{size:.1f} MB, {handles} handles, {self.runs} runs"
+
     def end(self) -> None:
         self.process.terminate()
         assert self.process.wait(BOUND_S) == 0, self._said.read_text()
