@@ -52,8 +52,8 @@ class Resident:
             self.sizes.append(size(self.process.pid))
 
     def size_in_words(self) -> str:
-        size, handles = self._size()
-        return f"{size:.1f} MB, {handles} handles, {self.runs} runs"
+        own, handles = size(self.process.pid)
+        return f"{own:.1f} MB, {handles} handles, {self.runs} runs"
 
     def end(self) -> None:
         self.process.terminate()
