@@ -108,7 +108,11 @@ async def _met(program: Program, work: Path, longest: Longest, name: str, answer
         program.window.go_to(session)
         await until(partial(has_ended, program.window, session), name)
         await asyncio.sleep(0.3)  # and what it leaves on the screen
-    values = {"longest_ms": longest.ms, "ended": program.window.row(session).status, "load": os.getloadavg()[0]}
+    values: dict[str, float | int | str] = {
+        "longest_ms": longest.ms,
+        "ended": program.window.row(session).status,
+        "load": os.getloadavg()[0],
+    }
     return Figure(name, values, f"≤ {GOAL_MS} ms", longest.ms <= GOAL_MS)
 
 
