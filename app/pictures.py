@@ -147,7 +147,7 @@ class _Stage:
             page.show_alignment(Past(Journal(database, self.reader), self.reader).compare(a, b))
 
     def close(self) -> None:
-        self.window.view.stop_reading()
+        self.window.desk.stop_reading()
         self.shell.deleteLater()
         self.reader.close()
 
@@ -264,7 +264,7 @@ def _beside(stage: _Stage) -> Screens:
     yield "beside", stage.shell
     window.desk.show_beside("")
     for title in (WAITING, DONE, FAILED):
-        window.desk.tabs.close(stage.id_of(title))
+        window.desk.side.tabs.close(stage.id_of(title))
 
 
 def _sessions(stage: _Stage) -> Screens:

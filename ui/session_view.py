@@ -91,6 +91,10 @@ class SessionView(QWidget):
         self.asking.left.connect(self._leave_question)
 
     @property
+    def session(self) -> str:
+        return self._row.id
+
+    @property
     def dialog(self) -> Dialog | None:
         return self.asking.dialog
 

@@ -165,6 +165,11 @@ class RunPage(QWidget):
         self.step_chosen.emit(step)
 
     @property
+    def chosen(self) -> Step | None:
+        """The step the person looks at, as it was when they chose it."""
+        return self._chosen
+
+    @property
     def view(self) -> TimelineView:
         return self._view
 
