@@ -1,9 +1,9 @@
 """Which step the pane shows: the one the person chose, and until they choose one the latest."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from core.domain.steps import Step
+from ui.batch import Batch
 from ui.timeline.page import RunPage
 from ui.timeline.step_pane import StepPane
 
@@ -25,21 +25,21 @@ class ChosenStep:
 
     def show(self) -> None:
         """As the rows are now."""
-        model = self._page.model
         step = self._page.chosen or self._latest()
         if step:
-            self._pane.show_step(model.session, step)
+            self._pane.show_step(*self._page.origin(step))
         else:
             self._pane.clear()
 
-    def update(self, steps: Sequence[Step]) -> None:
-        """These rows are new or changed."""
+    def update(self, batch: Batch) -> None:
+        """What happened in the session that is shown, or in a sub-agent whose step is."""
         if not self._pane.isVisible():
             return
+        steps = batch.steps_of(self._page.model.session)
         if not self._page.chosen and any(step.number for step in steps):
             self.show()
             return
-        for step in {step.row: step for step in steps}.values():
+        for step in {step.row: step for step in batch.steps_of(self._pane.session)}.values():
             self._pane.update_step(step)
 
     def _latest(self) -> Step | None:

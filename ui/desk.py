@@ -7,7 +7,6 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
-from core.domain.steps import Step
 from ui.batch import Batch
 from ui.known import Known
 from ui.selection import Selection
@@ -104,13 +103,11 @@ class Desk(QWidget):
             (self.other or self._open()).show_session(name)
             self._mark()
 
-    def show_child(self, step: Step) -> None:
+    def show_child(self, parent: str, call: str) -> None:
         """Beside the session that gave it work, a sub-agent is watched as it goes on."""
-        if step.kind == "delegate":
-            children = self._known.reading.children(self.side.name)
-            child = next((child.id for child in children if child.parent_call == step.key), "")
-            if child:
-                self.show_beside(child)
+        children = self._known.reading.children(parent)
+        if child := next((child.id for child in children if child.parent_call == call), ""):
+            self.show_beside(child)
 
     def go_over(self) -> None:
         """Work on the other side."""
@@ -210,7 +207,6 @@ class Desk(QWidget):
         side.tabs.wanted.connect(self._selection.choose_session)
         side.tabs.kept.connect(self.keep)
         side.tabs.closed.connect(lambda name: self._close_tab(side, name))
-        side.view.page.step_opened.connect(self.show_child)
         side.touched.connect(lambda: self._turn_to(side))
         return side
 
@@ -294,7 +290,6 @@ class Desk(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        window = self.window().windowHandle()
-        if window and not self._watched:
+        if not self._watched:
             self._watched = True
-            window.focusObjectChanged.connect(self._follow_keyboard)
+            self.window().windowHandle().focusObjectChanged.connect(self._follow_keyboard)

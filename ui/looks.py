@@ -51,7 +51,7 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "todo": KindLook("check", "thinking", "Planned"),
         "decision": KindLook("split", "thinking", "Decided"),
         "problem": KindLook("triangle-alert", "failed", "Reported a problem"),
-        "delegate": KindLook("share", "thinking", "Gave work to a sub-agent"),
+        "delegate": KindLook("bot", "agent", "Gave work to a sub-agent"),
         "tool": KindLook("wrench", "network", "Called a tool"),
         "refused": KindLook("shield", "failed", "Not run"),
         "consent": KindLook("shield-question-mark", "waiting", "Asked for your consent"),
@@ -112,6 +112,8 @@ def badges(step: Step) -> list[Badge]:
         found.append(Badge(f"{words('exit')} {marks['exit']}", "failed" if marks["exit"] else "second"))
     if marks.get("before"):
         found.append(Badge(f"{amount(marks['before'])} → {amount(marks.get('after', 0))} {words('tok')}"))
+    if marks.get("steps"):
+        found.append(Badge(plural(marks["steps"], "step", "steps")))
     if marks.get("files", 0) > 1:
         found.append(Badge(f"{marks['files']} {words('files')}"))
     if marks.get("background"):

@@ -66,13 +66,16 @@ class Side(QWidget):
         """What happened in the session; a question that is `fresh` takes the keyboard where that disturbs nobody."""
         for name in batch.touched:
             self.tabs.refresh(name)
-        row = batch.touched.get(self.name)
+        row, page = batch.touched.get(self.name), self.view.page
         if row is not None:
             self.view.show_session(row)
             self.view.apply(batch.steps_of(self.name))
             self._show_questions()
             if self.name in fresh:
                 self.view.focus_question()
+        for child in batch.touched.values():
+            if child.parent and child.parent in page.model.sessions:
+                page.hear_child(child, batch.steps_of(child.id))
         if row is not None or any(draft.session == self.name for draft in batch.drafts):
             self._show_draft()
 

@@ -132,8 +132,9 @@ class MainWindow(QWidget):
         fresh = self.known.take_fresh()
         self.pages.hear(facts)
         self.desk.hear(batch, fresh if self._centre.shows(self.desk) else ())
+        if batch.touched:
+            self._step.update(batch)
         if shown in batch.touched:
-            self._step.update(batch.steps_of(shown))
             self._enable_commands()
         if any(draft.session == shown for draft in batch.drafts):
             self.pane.show_live()
@@ -296,7 +297,7 @@ class MainWindow(QWidget):
         self.desk.changed.connect(self._follow_desk)
         self.sessions.placed.connect(self.desk.place)
         self.pane.folded.connect(lambda: self._columns.want_pane(False))
-        self.pane.row_wanted.connect(lambda row: self.view.show_row(row))
+        self.pane.row_wanted.connect(self._show_row)
         self.pane.child_wanted.connect(self.desk.show_child)
         self.pane.changes_wanted.connect(lambda path: self.view.show_changes(path))
         self.selection.session_changed.connect(self._show_selected)
@@ -316,6 +317,10 @@ class MainWindow(QWidget):
         self.sessions.foot.settings_wanted.connect(self.settings_wanted)
         self.status.help_wanted.connect(self.deeds.open_help)
         self.toast.turned.connect(self._enable_commands)
+
+    def _show_row(self, row: int) -> None:
+        """Of the session of the step in the pane."""
+        self.view.show_row(self.view.page.model.row_in(self.pane.session, row))
 
     def _build_side(self) -> Side:
         return Side(

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.domain.clock import SECOND
+from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.store.marks import Mark
 
@@ -44,6 +45,9 @@ class ListedRows:
 
     def row_of(self, session: str, seq: int) -> int | None:
         return next((step.row for step in self.rows if seq in (step.first, step.last)), None)
+
+    def children(self, session: str) -> list[SessionRow]:
+        return []
 
     def add(self, kind: str, status: str = "done", *, said: str = "", **values: Any) -> Step:
         """One more row; `said` is the whole text of a row of words."""
