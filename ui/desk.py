@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
+from core.domain.steps import Step
 from ui.batch import Batch
 from ui.known import Known
 from ui.selection import Selection
@@ -207,6 +208,7 @@ class Desk(QWidget):
         side.tabs.wanted.connect(self._selection.choose_session)
         side.tabs.kept.connect(self.keep)
         side.tabs.closed.connect(lambda name: self._close_tab(side, name))
+        side.view.page.step_opened.connect(self._open_origin)
         side.touched.connect(lambda: self._turn_to(side))
         return side
 
@@ -250,6 +252,11 @@ class Desk(QWidget):
         left, right = self.tr("The session on the left"), self.tr("The session on the right")
         for side, name, words in zip(self._sides, ("side", "beside"), (left, right), strict=False):
             side.call(name, words)
+
+    def _open_origin(self, step: Step) -> None:
+        """Enter on the line that says where a session was forked from."""
+        if step.kind == "fork" and self._known.find(step.object):
+            self._selection.choose_session(step.object)
 
     def _turn_to(self, side: Side) -> None:
         if side is not self.side and side.name:

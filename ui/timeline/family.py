@@ -10,9 +10,12 @@ from ui.looks import words
 class Family:
     """Read when a step that gave work is first shown, and kept up to date by what is heard."""
 
-    def __init__(self, read: Callable[[str], Sequence[SessionRow]]) -> None:
-        self._read = read
+    def __init__(
+        self, children: Callable[[str], Sequence[SessionRow]], one: Callable[[str], SessionRow | None]
+    ) -> None:
+        self._read, self._one = children, one
         self._known: dict[str, dict[str, SessionRow]] = {}
+        self._titles: dict[str, str] = {}
 
     def child(self, session: str, call: str) -> SessionRow | None:
         """The session that a call of this one began."""
@@ -24,6 +27,14 @@ class Family:
         """The line of a sub-agent is another now."""
         self.child(row.parent, row.parent_call)
         self._known[row.parent][row.parent_call] = row
+
+    def forked(self, step: Step) -> Step:
+        """The step that names where it was forked from, by the title a person knows."""
+        name = step.object
+        if name not in self._titles:
+            row = self._one(name)
+            self._titles[name] = row.title if row and row.title else name
+        return step._replace(object=self._titles[name])
 
     def told(self, session: str, step: Step) -> Step:
         """The step with what its sub-agent has come to, and while it goes on with what it does."""

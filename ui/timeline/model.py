@@ -7,12 +7,14 @@ from typing import Any
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from core.domain.clock import SECOND, Clock, now
-from core.domain.steps import OPEN, Step
-from ui.looks import spoken_row, words
+from core.domain.steps import OPEN, Step, verb
+from ui.looks import kind_look, spoken_row, words
+from ui.plain import plain
 from ui.timeline.likes import Group, Likes, summary
 from ui.timeline.nested import NestedRows
 from ui.timeline.nests import SPAN, UNSEEN
 from ui.timeline.pages import Rows, first_row
+from ui.visible import visible
 
 WORDS_LIMIT = 64 * 1024
 ALWAYS_SHOWN = frozenset({"run", "person", "reply", "question", "interrupted", "end"})
@@ -104,6 +106,8 @@ class TimelineModel(NestedRows):
         step = self.step(place)
         if step and step.kind == "delegate":
             return self._family.told(self.origin(step.row)[0], step)
+        if step and step.kind == "fork":
+            return self._family.forked(step)
         group = self._likes.closed(step.row) if step and step.kind == "read" and step.row < SPAN else None
         if group is None:
             return step
@@ -288,6 +292,12 @@ class TimelineModel(NestedRows):
         step = self._pages.peek(row)
         return step.run if step else 0
 
+    def _spoken(self, step: Step, place: int) -> str:
+        said = spoken_row(step, self.lasted(step))
+        if kind_look(step.kind).shape not in {"reply", "bubble"}:
+            return said
+        return f"{words(verb(step.kind, step.status))} {plain(self.words(place)) or visible(step.object)}".strip()
+
     # Qt
 
     def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
@@ -308,7 +318,7 @@ class TimelineModel(NestedRows):
             if self.is_draft(place):
                 return self.tr("Replying")
             step = self.shown(place)
-            said = spoken_row(step, self.lasted(step)) if step else ""
+            said = self._spoken(step, place) if step else ""
             if step and self.is_nested(step.row):
                 said = f"{words('Sub-agent')}: {said}"
             group = self.group(place)

@@ -27,7 +27,7 @@ class NestedRows(QAbstractTableModel):
         self._pages = Pages(self._rows, session)
         self._folds = Folds()
         self._nests = Nests(self._folds.place)
-        self._family = Family(self._rows.children)
+        self._family = Family(self._rows.children, self._rows.session)
         self._gave: dict[str, int] = {}
         self._offered: set[str] = set()
 

@@ -21,6 +21,8 @@ class Rows(Protocol):
 
     def children(self, session: str) -> list[SessionRow]: ...
 
+    def session(self, name: str) -> SessionRow | None: ...
+
 
 class Pages:
     """A window of at most `KEPT` pages over the rows of a session."""

@@ -49,6 +49,9 @@ class ListedRows:
     def children(self, session: str) -> list[SessionRow]:
         return []
 
+    def session(self, name: str) -> SessionRow | None:
+        return None
+
     def add(self, kind: str, status: str = "done", *, said: str = "", **values: Any) -> Step:
         """One more row; `said` is the whole text of a row of words."""
         row = len(self.rows)

@@ -321,6 +321,9 @@ class Endless:
     def children(self, session: str) -> list[SessionRow]:
         return []
 
+    def session(self, name: str) -> SessionRow | None:
+        return None
+
 
 def test_a_million_rows_read_only_what_is_shown(qtbot: QtBot, look: Look) -> None:
     rows = Endless()
