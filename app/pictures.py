@@ -64,6 +64,7 @@ FORM: Final = "Minutes of Monday's meeting"
 DONE: Final = "Letter about the mould"
 FAILED: Final = "Fix flaky checkout test"
 FORK: Final = "Fix flaky checkout test, again"
+HELPED: Final = "Compare three heat pumps"
 LONG: Final = "Summarise Q3 support tickets"
 INTERRUPTED: Final = "Back up the photo archive"
 OFFERS: Final = (
@@ -197,6 +198,12 @@ def _run(stage: _Stage) -> Screens:
     yield "answer-long", stage.shell
     stage.select("compaction", "")
     yield "compaction", stage.shell
+    stage.go(HELPED)
+    stage.select("delegate", "")
+    page = stage.window.view.page
+    if page.chosen:
+        page.model.turn_nest(page.chosen.row)
+    yield "sub-agent", stage.shell
 
 
 def _steps(stage: _Stage) -> Screens:

@@ -91,6 +91,9 @@ STATUSES: Final[Mapping[str, StatusLook]] = MappingProxyType(
 )
 
 
+SIZELESS: Final = frozenset({"command", "write", "edit", "todo", "decision", "problem", "delegate"})
+
+
 def words(text: str) -> str:
     """`text` in the person's language."""
     return QCoreApplication.translate("timeline", text)
@@ -130,7 +133,7 @@ def badges(step: Step) -> list[Badge]:
         found.append(Badge(f"{words('again after')} {duration(marks['wait_ms'] * 1000)}"))
     if marks.get("tokens"):
         found.append(Badge(f"{amount(marks['tokens'])} {words('tok')}"))
-    if marks.get("bytes") and step.kind not in {"command", "write", "edit", "todo", "decision", "problem"}:
+    if marks.get("bytes") and step.kind not in SIZELESS:
         found.append(Badge(size(marks["bytes"])))
     return found
 

@@ -130,8 +130,8 @@ class Settings:
     )
     text_calls: tuple[str, ...] = setting(
         (),
-        About("Models", "Calls as text", "Models without tool calls, which write them instead. Journeyman adds those "
-              "that it finds; `journeyman models test` looks again."),
+        About("Models and keys", "Calls as text", "Models without tool calls, which write them instead. Journeyman "
+              "adds those that it finds; `journeyman models test` looks again."),
     )  # fmt: skip
     max_rounds: int = setting(60, About("Limits", "Rounds", "A run pauses after so many. 0 is no limit.", 0, 10**9))
     max_minutes: float = setting(0.0, About("Limits", "Minutes", "0 is no limit.", 0, 10**6, "min"))

@@ -103,7 +103,7 @@ def learnt_lines(found: Alignment) -> list[str]:
 
 
 def _short(text: str) -> str:
-    text = visible(" ".join(text.split()))
+    text = visible(" ".join(text.split())).rstrip(".")
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 

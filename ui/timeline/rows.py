@@ -98,7 +98,7 @@ class RowPainter(QStyledItemDelegate):
             self._text(painter, QRect(0, box.y(), columns.number_right + shift, box.height()), str(step.number),
                        theme.third, fonts.second, RIGHT)  # fmt: skip
         for depth in range(step.depth):  # a line leads down from the step that gave the work
-            x = columns.icon + depth * DEPTH_INDENT + ICON // 2
+            x = columns.number_right + depth * DEPTH_INDENT - 2
             painter.fillRect(x, box.y(), 1, box.height(), theme.line)
         self._icon(painter, look.icon, theme.colour(look.token), columns.icon + shift, box)
         right = columns.badge_right

@@ -151,7 +151,7 @@ def test_what_only_one_had_of_memory_and_skills_is_said(scene: Scene) -> None:
     lines = scene.said("compare.said").split("\n")[1:]
     assert lines == [
         "Only the left one had the skill db-reset 2.",
-        "Only the right one had the memory “The test database is reset at 02:00.” and the skill db-reset 3.",
+        "Only the right one had the memory “The test database is reset at 02:00” and the skill db-reset 3.",
     ]
     many = Learnt({str(n): f"Memory {n}" for n in range(9)})
     scene.panel.show_alignment(replace(PARTED, learnt_a=many, learnt_b=many))

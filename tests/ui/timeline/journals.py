@@ -1,5 +1,6 @@
 """Sessions to look at: rows kept in a list, and a realistic run."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +46,16 @@ class ListedRows:
 
     def row_of(self, session: str, seq: int) -> int | None:
         return next((step.row for step in self.rows if seq in (step.first, step.last)), None)
+
+    def lines(
+        self, session: str, kinds: Iterable[str], after: int, until: int, most: int = 1_000
+    ) -> list[dict[str, Any]]:
+        wanted = set(kinds)
+        return [
+            {"seq": seq, "run": 1, **entry}
+            for seq, entry in sorted(self.entries.items())
+            if after < seq <= until and entry.get("kind") in wanted
+        ]
 
     def children(self, session: str) -> list[SessionRow]:
         return []
