@@ -5,7 +5,7 @@ from typing import Final
 
 from app.sample_checkout import failed, mended
 from app.sample_facts import At, Made, asked, did, name_of, picture, thought
-from app.sample_helper import pumps, reading
+from app.sample_pumps import pumps, reading
 from core.domain.consent import CallAllowed, ConsentAsked, ConsentRequest, canonical, fingerprint
 from core.domain.decision import Choice
 from core.domain.events import (

@@ -11,7 +11,7 @@ from ui.window_state import WindowState
 
 STEP_PANE: Final = 384
 FOLD_BELOW: Final = 1100
-LEAST: Final = 840  # of the middle, where two stand in it
+LEAST: Final = 880  # of the middle, where two stand in it
 
 
 class Columns(QSplitter):
@@ -20,7 +20,7 @@ class Columns(QSplitter):
     def __init__(self, look: Look, state: WindowState, sidebar: QWidget, middle: QWidget, pane: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal)
         self._look, self._state, self._sidebar, self._pane = look, state, sidebar, pane
-        self._sidebar_wanted, self._folded = True, False
+        self._sidebar_wanted, self._folded, self._cramped = True, False, False
         self._pane_wanted, self._pane_fits, self._double = state.text("pane", "yes") == "yes", False, False
         self.setObjectName("window.columns")
         self.setHandleWidth(1)
@@ -65,6 +65,10 @@ class Columns(QSplitter):
 
     def fit_pane(self, fits: bool, *, double: bool = False) -> None:
         """The step stands beside what is in the middle only where that has steps, and there is room, also for two."""
+        cramped = double and self.width() < LEAST + self._look.size(SIDEBAR)
+        if cramped != self._cramped:  # not oftener: the person may want the sidebar all the same
+            self._cramped = cramped
+            self.fold(cramped)
         self._pane_fits, self._double = fits, double
         least = FOLD_BELOW
         if double:

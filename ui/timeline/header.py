@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
@@ -22,6 +22,7 @@ from ui.widgets.words import hairline
 GOING: Final = frozenset({"running", "waiting"})
 ICON: Final = 14
 GAP: Final = 16
+NARROW: Final = 520
 FOLDER: Final = 110  # of a folder's name, before anything else gives way for it
 GIVE_WAY: Final = ("footprints", "git-branch", "coins", "cpu")
 
@@ -116,12 +117,20 @@ class Pill(QWidget):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._status = "done"
+        self._status, self._short = "done", False
         self.setObjectName("run.status")
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
+    def shorten(self, short: bool) -> None:
+        """Only the glyph, where there is no room for the word."""
+        if short != self._short:
+            self._short = short
+            self.updateGeometry()
+            self.update()
+
     def show_status(self, status: str) -> None:
         self._status = status
+        self.setToolTip(self._word())
         self.setAccessibleName(self._word())
         self.updateGeometry()
         self.update()
@@ -133,7 +142,8 @@ class Pill(QWidget):
 
     def sizeHint(self) -> QSize:
         metrics = QFontMetrics(self._look.fonts.second)
-        return QSize(metrics.horizontalAdvance(self._word()) + self._look.size(ICON) + 22, metrics.height() + 7)
+        word = 0 if self._short else metrics.horizontalAdvance(self._word()) + 6
+        return QSize(word + self._look.size(ICON) + 16, metrics.height() + 7)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, side = self._look.theme, self._look.size(ICON)
@@ -146,6 +156,8 @@ class Pill(QWidget):
             painter.drawRoundedRect(QRectF(self.rect()), self.height() / 2, self.height() / 2)
             picture = pixmap(look.icon, colour, side, self.devicePixelRatioF())
             painter.drawPixmap(8, (self.height() - side) // 2, picture)
+            if self._short:
+                return
             painter.setFont(self._look.fonts.second)
             painter.setPen(colour)
             place = self.rect().adjusted(8 + side + 5, 0, 0, 0)
@@ -228,6 +240,10 @@ class RunHeader(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         upper.addStrut(self._stop.sizeHint().height())
 
+    @property
+    def look(self) -> Look:
+        return self._look
+
     def show_branch(self, folder: str, name: str) -> None:
         """The git branch of a folder; it shows with the next figures."""
         if folder == self._folder:
@@ -248,6 +264,10 @@ class RunHeader(QWidget):
 
     def show_facts(self, row: SessionRow, lasted: int) -> None:
         self._facts.show_facts(facts(row, lasted, self._branch))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._pill.shorten(self.width() < self._look.size(NARROW))
 
     def restyle(self, look: Look) -> None:
         self._look = look

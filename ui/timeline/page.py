@@ -25,6 +25,7 @@ from ui.widgets.tabs import Figure, TabLine
 TICK_MS: Final = 1_000
 TAIL_ROWS: Final = 40
 STEPS: Final = "steps"
+NARROW: Final = 660  # below this finding is only an icon beside the tabs
 
 
 class RunRows(Rows, Sampled, Found, Protocol):
@@ -276,4 +277,5 @@ class RunPage(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._find.shorten(self.width() < self._header.look.size(NARROW))
         self._place_latest()
