@@ -82,7 +82,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     drafts = Drafts()
     secrets = Secrets(os.environ)
     web = Web(lambda: settings.now, secrets)
-    servers = Servers(lambda: settings.now, folder)
+    servers = Servers(settings, folder, secrets, os.environ)
     catalogue = Catalogue(lambda: settings.now, secrets, os.environ, lambda names: settings.change(text_calls=names))
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
     skills = Skills(Library(SkillStore(opened.path, opened.database, frozen=opened.frozen), Disk(user_home())), book)
@@ -124,7 +124,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     providers = Providers(catalogue, settings, os.environ)
     engine = Engine(
         opened, journal, reader, runs, drafts, settings, book, providers, skills, proposals, memories,
-        ToolServers(settings, servers), html,
+        ToolServers(settings, servers, secrets), html,
     )  # fmt: skip
     reviews = Reviews(journal, reader, runs, lambda: settings.now, lambda: settings.now.tiers, report)
     if opened.database:

@@ -1,13 +1,16 @@
 """The tool servers as a person sees and sets them: add, remove, look at what they say, accept it, switch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from core.domain.problems import Problem, Trouble
+from core.servers.opening import owner
 from core.servers.servers import Servers
 from core.servers.told import difference, unfit
 from core.settings.file import SettingsFile
 from core.settings.schema import ServerTool, ToolServer
+from core.settings.secrets import Key, Secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +36,50 @@ class Look:
 class ToolServers:
     """What a person set, and one way to change it."""
 
-    def __init__(self, settings: SettingsFile, servers: Servers) -> None:
+    def __init__(self, settings: SettingsFile, servers: Servers, secrets: Secrets) -> None:
         self._settings = settings
         self._servers = servers
+        self._secrets = secrets
+        self.listen = servers.listen
+        self.log = servers.log
 
     def list(self) -> tuple[ToolServer, ...]:
         return self._settings.now.tool_servers
 
-    async def add(self, name: str, command: str, args: Sequence[str] = (), variables: Sequence[str] = ()) -> Look:
-        """Start a server, and keep it with the tools it names, where it starts. One of this name is replaced."""
-        server = ToolServer(name=name, command=command, args=tuple(args), variables=tuple(variables))
+    async def add(self, server: ToolServer, keys: Mapping[str, str] | None = None) -> Look:
+        """Start a server, and keep it with the tools it names, where it starts. One of this name is replaced.
+
+        `keys` are values for the keyring, by the names of what it is given.
+        """
         self._settings.check(tool_servers=(server,))
+        for name, value in (keys or {}).items():
+            await self._secrets.keep(owner(server, name), value)
         look = await self._look(server)
         if look.trouble is None:
             await self._keep(replace(server, tools=look.tools))
         return look
 
+    async def give_key(self, name: str, what: str, value: str) -> Key:
+        """Keep a value that a server is given in the keyring; where from it comes then."""
+        server = self._servers.named(name)
+        if not any(given.name == what and not given.value for given in server.given):
+            names = ", ".join(given.name for given in server.given if not given.value) or "none"
+            raise Problem(
+                f"{name} is given no key {what!r}.", f"Its keys are: {names}.", "Add it anew with --key NAME."
+            )
+        kept = await self._secrets.keep(owner(server, what), value)
+        await self._servers.drop(name)
+        return kept
+
     async def remove(self, name: str) -> None:
-        self._servers.named(name)
+        """Its keys as well."""
+        server = self._servers.named(name)
         self._settings.change(tool_servers=tuple(one for one in self.list() if one.name != name))
         await self._servers.drop(name)
+        for given in server.given:
+            if not given.value:
+                with suppress(Problem):  # a keyring that is away keeps them; they are for this server only
+                    await self._secrets.forget(owner(server, given.name))
 
     async def test(self, name: str) -> Look:
         """Start it anew, and compare what it says with what was accepted."""
@@ -79,9 +106,7 @@ class ToolServers:
         await self._keep(replace(server, tools=tools))
 
     async def _keep(self, server: ToolServer) -> None:
-        there = [one.name for one in self.list()]
-        kept = [server if one.name == server.name else one for one in self.list()]
-        self._settings.change(tool_servers=tuple(kept if server.name in there else [*kept, server]))
+        self._servers.keep(server)
         await self._servers.drop(server.name)
 
     async def _look(self, server: ToolServer) -> Look:
