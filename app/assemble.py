@@ -16,6 +16,7 @@ from core.engine.providers import Providers
 from core.engine.runs import Runs
 from core.engine.servers import ToolServers
 from core.engine.skills import Skills
+from core.engine.trust import obeyed
 from core.learning.review import Reviews
 from core.memory.hand import Hand, ground
 from core.memory.index import indexed
@@ -116,7 +117,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     providers = Providers(catalogue, settings, os.environ)
     engine = Engine(
         opened, journal, reader, runs, drafts, settings, book, providers, skills, proposals, memories,
-        ToolServers(settings, servers, secrets), html,
+        ToolServers(settings, servers, secrets, lambda at: obeyed(book.now(), at)), html,
     )  # fmt: skip
     reviews = Reviews(journal, reader, runs, lambda: settings.now, lambda: settings.now.tiers, report)
     if opened.database:

@@ -53,6 +53,7 @@ class Wishes(QObject):
         window.start.others_wanted.connect(self.exchange.bring)
         window.view.page.export.connect(lambda: self.exchange.export(window.selection.session))
         window.settings_wanted.connect(lambda: self.settings.open())
+        window.status.servers_wanted.connect(lambda: self.settings.open(window.tr("Tool servers")))
         window.start.demo_wanted.connect(self.start_demo)
         window.sessions.searched.connect(self.search)
         window.stop_wanted.connect(self.stop)

@@ -61,7 +61,15 @@ async def _import(context: Context) -> int:
     if not found:
         raise Problem(f"There is no server {typed.only!r} in {typed.file}.", "", "Leave out --only to add all.")
     for one in found:
-        code = _told(context, await context.engine.servers.add(one.server, one.keys), ADDED, new=True) or code
+        code = (
+            _told(
+                context,
+                await context.engine.servers.add(one.server, one.keys, lacks_keys=bool(one.needs)),
+                ADDED,
+                new=True,
+            )
+            or code
+        )
         for name in one.needs:
             context.out.write(f"It wants a key: journeyman mcp key {one.server.name} {name}")
     return code

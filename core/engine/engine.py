@@ -172,6 +172,7 @@ class Engine(Care, Deciding):
             raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
         place = workspace(folder)
         refuse_unfit(place, self._opened.path.parent)
+        self.servers.refuse_unknown(began.allow)
         if worktree:
             self._runs.check(began)
             return await self.worktrees.start(task, place, lambda to, made: self.start(task, to, began, *why, *made))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from core.servers.http import Http
 
-START_S = 30.0
+START_S = 60.0  # one that is fetched when it is started takes its time
 CALL_S = 600.0  # without a sign of life
 CLOSE_S = 15.0
 PAGES = 50

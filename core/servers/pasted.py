@@ -2,8 +2,9 @@
 
 import json
 import re
+import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.domain.problems import Problem
@@ -44,6 +45,21 @@ def read_servers(text: str, name: str = "") -> tuple[Pasted, ...]:
     return tuple(_server(str(title), one) for title, one in found.items())
 
 
+def typed_server(name: str, what: str, given: str = "", plain: bool = False) -> Pasted:
+    """One that was typed: its command or address, and below one another NAME=VALUE that it is given."""
+    if what.startswith(("http://", "https://")):
+        where: dict[str, Any] = {"url": what}
+    else:
+        try:
+            command, *args = shlex.split(what)
+        except ValueError as error:
+            raise Problem("This command cannot be read.", f"{error}.", "Close its quotation marks.") from None
+        where = {"command": command, "args": args}
+    values = dict(_pair(line) for line in given.splitlines() if line.strip())
+    made = _server(name, {**where, "headers" if "url" in where else "env": values})
+    return replace(made, server=replace(made.server, name=name, plain=plain and "url" in where))
+
+
 def plain_name(title: str) -> str:
     """The title as a name of ours."""
     return re.sub(r"-+", "-", re.sub(r"[^a-z0-9]", "-", title.casefold())).strip("-")[:NAME].rstrip("-") or "server"
@@ -62,19 +78,26 @@ def _server(title: str, plain: dict[str, Any]) -> Pasted:
     given: list[Given] = []
     keys: dict[str, str] = {}
     needs: list[str] = []
-    for title, value in values.items():
+    for of, value in values.items():
         words = _variables(str(value))
-        given.append(Given(name=str(title), value=words if "${" in words else ""))
+        given.append(Given(name=str(of), value=words if "${" in words else ""))
         if "${" not in words and words:
-            keys[str(title)] = words
+            keys[str(of)] = words
         elif not words:
-            needs.append(str(title))
+            needs.append(str(of))
     command = "" if url else str(plain["command"])
     server = ToolServer(
         name=name, command=command, args=() if url else tuple(_variables(str(arg)) for arg in args),
         url=_variables(url), given=tuple(given),
     )  # fmt: skip
     return Pasted(server, keys, tuple(needs))
+
+
+def _pair(line: str) -> tuple[str, str]:
+    name, equals, value = line.partition("=")
+    if not equals:
+        raise Problem(f"{line.strip()[:40]!r} is no NAME=VALUE.", "", "Write one on each line.")
+    return name.strip(), value.strip()
 
 
 def _variables(text: str) -> str:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
-from typing import Any, Literal
+from typing import Any
 
-from core.domain.problems import Problem, Trouble
+from core.domain.problems import Problem
 from core.domain.question import Option, Question
 from core.servers.answers import Answer
 from core.servers.asking import Ask
 from core.servers.connection import Connection, Progress
+from core.servers.health import Listener, State, States
 from core.servers.opening import Opening, opening
 from core.servers.told import difference
 from core.settings.file import SettingsFile
@@ -22,19 +23,6 @@ from core.settings.secrets import Secrets
 LOGS = "servers"  # in the data folder: what each printed
 REST_S, LONGEST_REST_S = 1.0, 60.0
 ACCEPT, LEAVE = "Accept it and call", "Do not call it"
-Health = Literal["ready", "starting", "open", "failed"]
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """How a server is: `ready` is one that is not running, for nobody has wanted it yet."""
-
-    name: str
-    health: Health
-    trouble: Trouble | None = None
-
-
-Listener = Callable[[tuple[State, ...]], None]
 
 
 @dataclass(slots=True)
@@ -67,7 +55,7 @@ class Servers:
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._failed: dict[str, _Failed] = {}
         self._listeners: list[Listener] = []
-        self._told: tuple[State, ...] = ()
+        self._told = States()
 
     def all(self) -> tuple[ToolServer, ...]:
         """As they are set now."""
@@ -87,9 +75,9 @@ class Servers:
         self._settings.change(tool_servers=(*there, *added))
         self._tell()
 
-    def states(self) -> tuple[State, ...]:
+    def states(self) -> States:
         """Of those that are on."""
-        return tuple(self._state(server.name) for server in self.all() if server.on)
+        return States(tuple(self._state(server.name) for server in self.all() if server.on))
 
     def listen(self, listener: Listener) -> None:
         """Told how they are now, and whenever that has changed."""

@@ -10,6 +10,7 @@ FORM = 1
 MODELS = "Models and keys"
 MEMORY = "Memory and learning"
 WEB = "Web search"
+TOOLS = "Tool servers"
 Wire = Literal["chat", "responses", "anthropic", "ollama"]
 Search = Literal["none", "searxng", "brave", "tavily"]
 Learning = Literal["ask", "add", "off"]
@@ -144,7 +145,7 @@ class Settings:
     )
     text_calls: tuple[str, ...] = setting(
         (),
-        About("Models", "Calls as text", "Models without tool calls, which write them instead. Journeyman adds those "
+        About(MODELS, "Calls as text", "Models without tool calls, which write them instead. Journeyman adds those "
               "that it finds; `journeyman models test` looks again."),
     )  # fmt: skip
     max_rounds: int = setting(60, About("Limits", "Rounds", "A run pauses after so many. 0 is no limit.", 0, 10**9))
@@ -178,7 +179,7 @@ class Settings:
         "", About(WEB, "Address", "Of your SearXNG, else http://127.0.0.1:8888. Empty for the others: their own.")
     )
     tool_servers: tuple[ToolServer, ...] = setting(
-        (), About("Tool servers", "Tool servers", "Programs and addresses that bring tools of their own.")
+        (), About(TOOLS, "Tool servers", "Programs and addresses that bring tools of their own.")
     )
     proxy: str = setting(
         "", About("Network", "Proxy", "Requests go through it, but not those to this machine. Empty: none is used.")

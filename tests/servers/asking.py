@@ -133,7 +133,8 @@ def serve() -> None:
     app: Any = server.streamable_http_app()
     if key := os.environ.get("KEY"):
         app = keyed(app, key)
-    print(f"listening on http://127.0.0.1:{listening.getsockname()[1]}/mcp", flush=True)
+    sys.stdout.write(f"listening on http://127.0.0.1:{listening.getsockname()[1]}/mcp\n")
+    sys.stdout.flush()
     uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on")).run(sockets=[listening])
 
 

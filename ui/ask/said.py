@@ -33,10 +33,12 @@ class Said:
 
 
 def of_question(question: Question) -> Said:
-    spoken = _tr("Question: {}").format(question.text)
+    server = question.server
+    asks = _tr("The tool server {} asks: {}").format(server, question.text) if server else ""
+    spoken = asks or _tr("Question: {}").format(question.text)
     return Said(
         question.id, "question", "circle-question-mark", question.text, question.why, question.text, spoken,
-        question.asked, until=_until(question), then=_then(question),
+        question.asked, _tr("tool server {}").format(server) if server else "", _until(question), _then(question),
     )  # fmt: skip
 
 

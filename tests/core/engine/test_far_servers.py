@@ -45,7 +45,7 @@ def test_calls_progress_and_questions_go_over_http_with_the_key(tmp_path: Path, 
                 assert said(events) == ["Counted to 2.", "Quinn, 30, large, True."]
                 assert heard == [b"1/2 number 1\n", b"2/2 number 2\n"]
                 assert "moss" not in (tmp_path / "settings.json").read_text("utf-8")
-                assert [state.health for state in scene.services.servers.states()] == ["open"]
+                assert [state.health for state in scene.services.servers.states().of] == ["open"]
 
     bounded(test())
 
@@ -61,7 +61,7 @@ def test_a_server_that_ends_in_mid_call_fails_it_in_words_and_is_left_alone(tmp_
                 died, after = said(await scene.events(session))
                 assert "The tool server who ended in the middle of the call." in died
                 assert "The tool server who cannot be reached. Nothing listens at its address." in after
-                (state,) = scene.services.servers.states()
+                (state,) = scene.services.servers.states().of
                 assert state.health == "failed" and state.trouble and scene.bugs == []
 
     bounded(test())

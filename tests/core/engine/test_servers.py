@@ -141,9 +141,7 @@ def test_case_i8_a_changed_description_is_not_used_until_the_person_accepts_the_
             (changed,) = (await scene.engine.servers.test("box")).changed
             assert changed[0] == "add" and "-Adds two numbers." in changed[1]
             await scene.engine.servers.accept("box")
-            assert (await scene.engine.servers.test("box")).changed == ()
-            _, events = await ran(scene, calling("box__add", a=2, b=3))
-            assert results(events)[-1].output.head == "The sum is 5."
+            assert offered(scene.engine.servers.list())["box__add"].description.endswith("evil.example.")
 
     bounded(test())
 
