@@ -108,12 +108,10 @@ def page_question(server: str, message: str, url: str, options: Sequence[str] = 
     if not url:
         return Question("", message, f"The tool server {server} asks this, not the agent.", tuple(map(Option, options)),
                         free_text=False, server=server)  # fmt: skip
-    text = f"{server} asks you to open {plain(url)}"
-    said = _line(message, MESSAGE)
-    why = (
-        f"{said}\nThe tool server {server} asks this, not the agent. It opens in your browser, and only if you say so."
-    )
-    return Question("", text, why.strip(), tuple(map(Option, options)), free_text=False, server=server, url=plain(url))
+    text = f"{server} asks you to open a page of {urlsplit(plain(url)).hostname}"
+    asks = f"The tool server {server} asks this, not the agent. It opens in your browser, and only if you say so."
+    why = "\n".join(filter(None, (plain(url), _line(message, MESSAGE), asks)))
+    return Question("", text, why, tuple(map(Option, options)), free_text=False, server=server, url=plain(url))
 
 
 def unfit(url: str) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from core.domain.address import check_address, origin_of
 from core.domain.problems import Problem
@@ -38,10 +39,10 @@ async def opening(server: ToolServer, secrets: Secrets, environment: Mapping[str
     given: dict[str, str] = {}
     for one in server.given:
         given[one.name] = filled(one.value) if one.value else await _secret(server, one.name, secrets)
-    url, args = filled(server.url), tuple(map(filled, server.args))
+    url, args = filled(server.url), tuple(_at_home(filled(arg)) for arg in server.args)
     if url:
         check_address(url, server.plain, "tool server")
-    return Opening(replace(server, command=filled(server.command), args=args, url=url), given, proxy)
+    return Opening(replace(server, command=_at_home(filled(server.command)), args=args, url=url), given, proxy)
 
 
 def fill(text: str, server: str, environment: Mapping[str, str]) -> str:
@@ -54,6 +55,11 @@ def fill(text: str, server: str, environment: Mapping[str, str]) -> str:
         raise Problem(f"The variable {found[1]} is not set.", f"The tool server {server} is given it.", do)
 
     return VARIABLE.sub(value, text)
+
+
+def _at_home(text: str) -> str:
+    """Nobody's shell reads it, but people write `~` for their home."""
+    return str(Path.home() / text[2:]) if text.startswith("~/") else text
 
 
 async def _secret(server: ToolServer, name: str, secrets: Secrets) -> str:

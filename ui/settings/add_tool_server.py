@@ -109,7 +109,8 @@ class AddToolServer(QDialog):
         """Room for what is shown now; nothing is pressed together."""
         if layout := self.layout():
             layout.activate()
-            self.resize(self.width(), max(self.height(), layout.totalHeightForWidth(self.width())))
+            least = self.height() if self.isVisible() else 0
+            self.resize(self.width(), max(least, layout.totalHeightForWidth(self.width())))
 
     def _tell_added(self) -> None:
         try:
@@ -150,8 +151,10 @@ class AddToolServer(QDialog):
         column.addLayout(form)
         for part in (self._plain, self._read, self._why):
             column.addWidget(part)
+        column.addStretch(1)
         column.addLayout(row)
         self.setMinimumWidth(self._look.size(520))
+        self.resize(self._look.size(560), 0)
 
 
 def _well(field: WordsField) -> QWidget:

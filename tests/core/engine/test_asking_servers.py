@@ -153,7 +153,8 @@ def test_a_page_is_asked_about_with_its_address_and_a_strange_address_is_refused
             calls = (calling("who__page"), calling("who__page", url="https://www.bänk.example/x"), *bad)
             events = await ran(scene, *calls, replies=(Answer(option="Open the page"), Answer(declined=True)))
             first, second = questions(events)
-            assert first.url == "https://login.example.org/here?state=1" and first.url in first.text
+            assert first.url == "https://login.example.org/here?state=1" and first.why.startswith(first.url)
+            assert first.text == "who asks you to open a page of login.example.org"
             assert "Log in there." in first.why and not first.free_text
             assert second.url == "https://www.xn--bnk-qla.example/x"
             assert said(events)[:2] == ["The page: accept.", "The page: decline."]
