@@ -152,7 +152,8 @@ def _field(name: str, about: dict[str, Any], needed: bool) -> Field | None:
         title = f"{title}: {told}" if told.casefold() != title.casefold() else title
     hints += [_kind_words(kind, about)] if not values else []
     if (default := about.get("default")) not in (None, "", []):
-        said = next((label for label, value in values.items() if value == default and type(value) is type(default)), "")
+        meant = default if isinstance(default, list) else [default]
+        said = ", ".join(label for label, value in values.items() if value in meant)
         hints.append(f"left empty: {said or _line(str(default), 80)}")
         needed = False
     elif not needed:
