@@ -123,6 +123,23 @@ class ToolServer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OutsideAgent:
+    """A program of others that works in a folder by itself, spoken to by the Agent Client Protocol.
+
+    Attributes:
+        name: what stands after `agent/` where a model is named.
+        command: the program; `args` are its arguments.
+    """
+
+    name: str
+    command: str
+    args: tuple[str, ...] = ()
+
+    def words(self) -> tuple[str, ...]:
+        return (self.command, *self.args)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All of them. A new one is one field here."""
 
@@ -180,6 +197,9 @@ class Settings:
     )
     tool_servers: tuple[ToolServer, ...] = setting(
         (), About(TOOLS, "Tool servers", "Programs and addresses that bring tools of their own.")
+    )
+    agents: tuple[OutsideAgent, ...] = setting(
+        (), About("Other agents", "Other agents", "Agents of others that work in your folders: `journeyman agents`.")
     )
     proxy: str = setting(
         "", About("Network", "Proxy", "Requests go through it, but not those to this machine. Empty: none is used.")
