@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.domain.problems import Problem, Trouble
+from core.engine.extras import Filled, filled
 from core.engine.trust import Obeyed
 from core.servers.health import State
 from core.servers.opening import owner
@@ -79,6 +80,11 @@ class ToolServers:
         self._servers = servers
         self._secrets = secrets
         self.listen = servers.listen
+        self.extras = servers.extras
+
+    async def filled(self, text: str, boundary: str) -> Filled:
+        """What a person said, with the resources and the prompt that it names."""
+        return await filled(text, self._servers, boundary)
 
     def list(self) -> tuple[ToolServer, ...]:
         return self._settings.now.tool_servers

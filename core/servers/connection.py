@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from core.domain.problems import Problem
 from core.servers.answers import Answer, answer_of
 from core.servers.asking import Ask, Asking
+from core.servers.extras import Extras, extras_of, prompt_words, resource_words
 from core.servers.faults import words_of
 from core.servers.opening import Opening
 from core.servers.told import accepted
@@ -120,6 +121,21 @@ class Connection:
                 return Answer(f"{self.server.name} refused the call: {error.message}", failed=True)
         raise AssertionError("the second try returned or raised")
 
+    async def extras(self) -> Extras:
+        """What it offers a person besides tools."""
+        async with self._faults(), asyncio.timeout(START_S):
+            return await extras_of(self.server.name, self._held())
+
+    async def resource(self, uri: str) -> str:
+        """The words of one."""
+        async with self._faults(), asyncio.timeout(START_S):
+            return resource_words(await self._held().read_resource(uri))
+
+    async def prompt(self, name: str, arguments: dict[str, str]) -> str:
+        """The words of one."""
+        async with self._faults(), asyncio.timeout(START_S):
+            return prompt_words(await self._held().get_prompt(name, arguments))
+
     async def close(self) -> None:
         """End the server; it gets a moment to end by itself."""
         self._client = None
@@ -145,10 +161,13 @@ class Connection:
         """What goes wrong on the way, in words."""
         from anyio import BrokenResourceError, ClosedResourceError
         from mcp import MCPError
+        from mcp_types import CONNECTION_CLOSED
 
         try:
             yield
         except MCPError as error:
+            if error.code != CONNECTION_CLOSED and not (self._http and self._http.refused):
+                raise Problem(f"{self.server.name} refuses that.", f"{error.message}.", "") from error
             await self.close()
             raise self.problem("ended in the middle of the call", error) from error
         except TimeoutError as error:

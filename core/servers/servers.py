@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -13,6 +14,7 @@ from core.domain.question import Option, Question
 from core.servers.answers import Answer
 from core.servers.asking import Ask
 from core.servers.connection import Connection, Progress
+from core.servers.extras import Extras
 from core.servers.health import Listener, State, States
 from core.servers.opening import Opening, opening
 from core.servers.told import difference
@@ -101,6 +103,35 @@ class Servers:
         if differs := difference(was, now):
             await self._accept(name, tool, now, differs, ask)
         return await connection.call(tool, arguments, progress, ask)
+
+    async def extras(self) -> Extras:
+        """What those that are on offer a person; they are started for it. One that fails is left out."""
+
+        async def of(server: ToolServer) -> Extras:
+            with suppress(Problem):  # its state says so
+                return await (await self._connected(server)).extras()
+            return Extras()
+
+        found = await asyncio.gather(*(of(server) for server in self.all() if server.on))
+        return Extras(
+            tuple(each for one in found for each in one.resources), tuple(each for one in found for each in one.prompts)
+        )
+
+    async def resource(self, name: str, uri: str) -> str:
+        """The words of a resource."""
+        return await (await self._connected(self.named(name))).resource(uri)
+
+    async def prompt(self, name: str, prompt: str, words: Sequence[str]) -> str:
+        """The words of a prompt, with these as its arguments, in their order; the last takes what is left."""
+        connection = await self._connected(self.named(name))
+        known = next((each for each in (await connection.extras()).prompts if each.name == prompt), None)
+        if known is None:
+            raise Problem(f"{name} has no prompt {prompt!r}.", "", "Type / to see those there are.")
+        places = known.arguments
+        given = [*words[: len(places) - 1], " ".join(words[len(places) - 1 :])] if places else []
+        return await connection.prompt(
+            prompt, {place: word for place, word in zip(places, given, strict=False) if word}
+        )
 
     async def look(self, server: ToolServer) -> Connection:
         """Start a server anew, to see what it says; whoever looks closes it."""

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from core.domain.consent import ConsentAsked
-from core.domain.events import CallStarted, RunEvent, ToolReturned
+from core.domain.events import CallStarted, PersonSpoke, RunEvent, RunStarted, Tainted, ToolReturned
+from core.domain.problems import Problem
 from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked, Said
 from core.servers.servers import ACCEPT, LEAVE
 from core.settings.schema import ToolServer
@@ -221,5 +222,43 @@ def test_a_rule_holds_for_what_the_same_server_said_and_not_for_anything_else(tm
             ((_, each),) = scene.engine.consents()
             assert each.request.tool == "who__echo" and each.request.why.startswith("The run has read mcp: other")
             await scene.engine.stop(session)
+
+    bounded(test())
+
+
+@ERAS
+def test_resources_and_prompts_are_put_in_what_is_said_and_taint_it(tmp_path: Path, era: tuple[str, ...]) -> None:
+    async def test() -> None:
+        async with opened(tmp_path) as scene:
+            await added(scene, *era)
+            found = await scene.engine.servers.extras()
+            assert [(one.typed, one.about) for one in found.resources] == [
+                ("who:notes://today", "What is to be done today.")
+            ]
+            assert [(one.typed, one.arguments) for one in found.prompts] == [("who:summary", ("about", "length"))]
+            script = played({"text": "One."}, {"text": "Two."})
+            session = await scene.start(script, task="Write to me@who:x please.")
+            await scene.engine.wait(session)
+            start = next(event for event in await scene.events(session) if isinstance(event, RunStarted))
+            (task,) = [event.text.head for event in await scene.events(session) if isinstance(event, PersonSpoke)]
+            assert start.taint == () and task == "Write to me@who:x please."
+            await scene.engine.say(session, "Look at @who:notes://today.")
+            await scene.engine.wait(session)
+            await scene.engine.say(session, "/who:summary 'the garden' very long")
+            await scene.engine.wait(session)
+            events = await scene.events(session)
+            _, look, ask = [event.text.head for event in events if isinstance(event, PersonSpoke)]
+            assert f'<data-{start.boundary} from="mcp" name="who notes://today">\nWater the plants.\n' in look
+            assert ask == "Write a very long summary of the garden."
+            assert [event.source for event in events if isinstance(event, Tainted)] == ["mcp: who"]
+            with pytest.raises(Problem, match="has no prompt"):
+                await scene.engine.say(session, "/who:nothing")
+            with pytest.raises(Problem, match="refuses that"):
+                await scene.engine.say(session, "See @who:notes://never")
+            session = await scene.start(played({"text": "One."}), task="/who:summary moss")
+            await scene.engine.wait(session)
+            events = await scene.events(session)
+            assert next(event for event in events if isinstance(event, RunStarted)).taint == ("mcp: who",)
+            assert next(event for event in events if isinstance(event, PersonSpoke)).text.head.endswith("of moss.")
 
     bounded(test())
