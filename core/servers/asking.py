@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Ask = Callable[[Question], Awaitable[Answer]]
 TRIES = 5  # of a form that was filled in wrongly
+MOST = 20  # questions of one call; further ones are not put to anybody
 DONE, NOT_DONE = "It is done: call again", "Leave it"
 
 
@@ -44,8 +45,6 @@ class Asking:
         """Of a form or a page that the server wants looked at."""
         from mcp_types import INVALID_PARAMS, ElicitRequestURLParams, ElicitResult, ErrorData
 
-        if self._ask is None or self._ended:
-            return ElicitResult(action="cancel")
         if isinstance(params, ElicitRequestURLParams):
             if why := unfit(params.url):
                 return ErrorData(code=INVALID_PARAMS, message=why)
@@ -59,7 +58,7 @@ class Asking:
     async def pages(self, wanted: Sequence[tuple[str, str]]) -> bool:
         """Pages to be looked at before a call can be made, each with why; whether it is worth another try."""
         for message, url in wanted:
-            if unfit(url) or self._ask is None or await self._page(message, url) != "accept":
+            if unfit(url) or await self._page(message, url) != "accept":
                 return False
         done = await self._answer(page_question(self._server, "Is it done?", "", (DONE, NOT_DONE)))
         return done is not None and done.option == DONE
@@ -84,7 +83,8 @@ class Asking:
 
     async def _answer(self, question: Question) -> Answer | None:
         """The person's; None where nobody gave one, or nobody waits for it any more."""
-        assert self._ask is not None
+        if self._ask is None or self._ended or self._asked.total() >= MOST:
+            return None
         key = _digest(question)
         self._asked[key] += 1
         self._clock.reschedule(None)

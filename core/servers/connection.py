@@ -84,14 +84,14 @@ class Connection:
 
     async def call(self, tool: str, arguments: dict[str, Any], progress: Progress, ask: Ask | None = None) -> Answer:
         """What the server answers; a call that is cancelled is cancelled there too."""
-        # Before the protocol of 2026 a question does not say which call it belongs to: then there is one at a time.
-        if self.version < "2026" and self._one.locked():
+        old = self.version < "2026"  # its questions do not say which call they belong to: then there is one at a time
+        if old and self._one.locked():
             await progress(0, None, f"waits for another call of {self.server.name}")
-        async with self._one if self.version < "2026" else nullcontext(), self._faults():
+        async with self._one if old else nullcontext(), self._faults():
             async with asyncio.timeout(CALL_S) as clock:
                 asking = Asking(self.server.name, ask, clock, CALL_S)
                 token = ASKING.set(asking)
-                self._asking = asking
+                self._asking = asking if old else None
                 try:
                     return await self._called(tool, arguments, progress, asking)
                 finally:
@@ -171,8 +171,8 @@ class Connection:
             await self.close()
             raise self.problem("ended in the middle of the call", error) from error
         except TimeoutError as error:
-            why = f"Nothing came from it for {CALL_S:g} s."
-            raise Problem(f"The tool server {self.server.name} does not answer.", why, "Try again.") from error
+            what = f"The tool server {self.server.name} does not answer."
+            raise Problem(what, "Nothing came from it in time.", "Try again.") from error
         except (BrokenResourceError, ClosedResourceError, OSError) as error:
             await self.close()
             raise self.problem("ended in the middle of the call", error) from error

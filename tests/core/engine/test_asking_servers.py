@@ -14,6 +14,7 @@ from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsk
 from core.servers.servers import ACCEPT, LEAVE
 from core.settings.schema import ToolServer
 from tests.core.engine.scenes import Scene, bounded, calling, crash, opened, played
+from tests.core.engine.test_replay import same_again
 
 PROGRAM = Path(__file__).parents[2] / "servers" / "asking.py"
 ERAS = pytest.mark.parametrize("era", [(), ("old",)], ids=["2026", "before"])
@@ -80,6 +81,7 @@ def test_a_form_is_a_question_that_says_who_asks_and_the_answer_goes_to_the_serv
             assert said(events) == ["Quinn, 30, large, True."]
             talk = await scene.services.runs.talk(session)
             assert talk.asked == {}, "it is not one of the agent's own"
+            assert (await same_again(scene, tmp_path, session)).differing == []
 
     bounded(test())
 

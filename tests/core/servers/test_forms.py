@@ -1,10 +1,13 @@
 """Forms of tool servers: what a person is asked, what is sent, and what is wrong with an answer."""
 
+import asyncio
 from typing import Any
 
 import pytest
+from mcp_types import ElicitRequestFormParams, ElicitResult
 
-from core.domain.question import Answer, Option, Said
+from core.domain.question import Answer, Option, Question, Said
+from core.servers.asking import MOST, Asking
 from core.servers.forms import Form, form_of, plain, unfit
 
 
@@ -104,3 +107,22 @@ def test_a_form_that_cannot_be_shown_is_refused_in_words(schema: dict[str, Any])
 def test_only_plain_web_addresses_are_asked_about(url: str, why: str) -> None:
     assert (why in unfit(url)) if why else not unfit(url)
     assert plain("https://bänk.example:8/x") == "https://xn--bnk-qla.example:8/x"
+
+
+def test_a_server_that_asks_without_end_is_not_listened_to_for_ever() -> None:
+    heard: list[Question] = []
+
+    async def ask(question: Question) -> Answer:
+        heard.append(question)
+        return Answer(declined=True)
+
+    async def test() -> list[str]:
+        async with asyncio.timeout(None) as clock:
+            asking = Asking("box", ask, clock, 60)
+            wants = ElicitRequestFormParams(message="Again?", requested_schema={"properties": {}})
+            actions = [await asking.elicit(wants) for _ in range(MOST + 5)]
+            asking.end()
+            return [action.action for action in actions if isinstance(action, ElicitResult)]
+
+    assert asyncio.run(test()) == ["decline"] * MOST + ["cancel"] * 5
+    assert len({question.id for question in heard}) == MOST, "each has a name of its own"
