@@ -199,7 +199,7 @@ class Settings:
         (), About(TOOLS, "Tool servers", "Programs and addresses that bring tools of their own.")
     )
     agents: tuple[OutsideAgent, ...] = setting(
-        (), About("Other agents", "Other agents", "Agents of others that work in your folders: `journeyman agents`.")
+        (), About("Other agents", "Other agents", "Agents of others that work in your folders.")
     )
     proxy: str = setting(
         "", About("Network", "Proxy", "Requests go through it, but not those to this machine. Empty: none is used.")
