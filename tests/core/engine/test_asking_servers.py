@@ -106,7 +106,8 @@ def test_a_question_survives_a_crash_and_its_answer_is_found_when_the_call_is_ma
             await crash(scene)
         async with opened(tmp_path) as scene:
             assert [each.id for _, each in scene.engine.questions()] == [question.id]
-            await scene.engine.answer(question.id, Answer(text="moss"))
+            await scene.engine.answer(question.id, Answer(text="moss"), go_on=True)
+            assert scene.status(session) == "interrupted", "what becomes of the call is for the person to say"
             await scene.engine.resume(session, "again")
             await scene.engine.wait(session)
             events = await scene.events(session)
