@@ -330,7 +330,7 @@ class ChangesPanel(QWidget):
         menu.popup(button.mapToGlobal(QPoint(0, button.height() + 2)))
 
     def _which_menu(self) -> QMenu:
-        menu = self._menu("changes.which.menu")
+        menu = self._menu("changes.which.menu", self.tr("Which changes"))
         self._entry(menu, self.tr("Everything")).triggered.connect(lambda: self._show_change(None))
         for change in self._story.changes[-40:] if self._story else ():
             figures = f"  +{change.added} −{change.removed}" if change.added or change.removed else ""
@@ -343,7 +343,7 @@ class ChangesPanel(QWidget):
 
     def _back_menu(self) -> QMenu:
         """Before the first change, and after each step that changed something."""
-        menu = self._menu("changes.back.menu")
+        menu = self._menu("changes.back.menu", self.tr("Back to when"))
         self._entry(menu, self.tr("Before everything")).triggered.connect(
             lambda: self.back_wanted.emit(0, self.tr("before everything"))
         )
@@ -363,9 +363,10 @@ class ChangesPanel(QWidget):
             )
         return menu
 
-    def _menu(self, name: str) -> QMenu:
+    def _menu(self, name: str, said: str) -> QMenu:
         menu = QMenu(self)
         menu.setObjectName(name)
+        menu.setAccessibleName(said)
         menu.aboutToHide.connect(menu.deleteLater)
         return menu
 
