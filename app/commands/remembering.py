@@ -1,6 +1,7 @@
 """`memory`: list, look for, add, show, change, forget and carry what is remembered."""
 
 import dataclasses
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -94,7 +95,9 @@ async def _forget(context: Context) -> None:
         folder = str((context.folder / typed.folder).resolve()) if typed.folder else ""
         session = engine.session(typed.session).id if typed.session else ""
         gone = await (engine.memory.forget_session(session) if session else engine.memory.forget_folder(folder))
-        context.out.write(f"Forgot {len(gone)}. What you wrote yourself was kept." + _back(gone))
+        rejected = f" Rejected {len(gone.proposals)} that waited for you." if gone.proposals else ""
+        kept = "What you wrote yourself was kept."
+        context.out.write(f"Forgot {len(gone.memories)}.{rejected} {kept}" + _back(gone.memories))
         return
     if not typed.memory:
         raise Problem("Nothing was named.", "", "Name a memory, or --session or --folder.")
@@ -123,7 +126,7 @@ async def _undo(context: Context) -> None:
 
 async def _tidy(context: Context) -> None:
     done = await context.engine.memory.tidy()
-    context.out.write(f"Archived {len(done.archived)}." + _back(list(done.archived)))
+    context.out.write(f"Archived {len(done.archived)}." + _back(done.archived))
     if done.proposed:
         context.out.write(f"Proposed {len(done.proposed)}: journeyman proposals list")
 
@@ -228,7 +231,7 @@ def _change(change: Change) -> str:
     return f"{change.by} {words}{said}{why}"
 
 
-def _back(gone: list[str]) -> str:
+def _back(gone: Sequence[str]) -> str:
     return f" Back with: journeyman memory restore {gone[0]}" if gone else ""
 
 

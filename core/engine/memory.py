@@ -69,6 +69,14 @@ class Tidied:
 
 
 @dataclass(frozen=True, slots=True)
+class Forgotten:
+    """Ids of memories that were forgotten, and of proposals that were rejected with them."""
+
+    memories: tuple[str, ...] = ()
+    proposals: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Day:
     """The memories of one day where the person is, as YYYY-MM-DD, the newest first; outcomes are only counted."""
 
@@ -162,13 +170,24 @@ class Memory:
         """Take a change back, the last that counts for 0; None where that leaves nothing of it."""
         return await self._memories.undo(name, number)
 
-    async def forget_session(self, session: str) -> list[str]:
-        """Forget what was learnt from a session, but not what a person wrote; the ids."""
-        return await self._memories.forget_all(session=session)
+    async def forget_session(self, session: str) -> Forgotten:
+        """Forget what was learnt from a session, but not what a person wrote, and reject what it still proposes."""
+        gone = await self._memories.forget_all(session=session)
+        waiting = tuple(one.id for one in self._proposals.find(state="open", session=session))
+        for name in waiting:
+            await self._proposals.settle(name, "rejected")
+        return Forgotten(tuple(gone), waiting)
 
-    async def forget_folder(self, folder: str) -> list[str]:
-        """Forget what was learnt for a folder, but not what a person wrote; the ids."""
-        return await self._memories.forget_all(folder=folder)
+    async def forget_folder(self, folder: str) -> Forgotten:
+        """Forget what was learnt for a folder, but not what a person wrote."""
+        return Forgotten(tuple(await self._memories.forget_all(folder=folder)))
+
+    async def bring_back(self, memories: Sequence[str], proposals: Sequence[str] = ()) -> None:
+        """Restore these memories and open these proposals again."""
+        for name in memories:
+            await self._memories.restore(name)
+        for name in proposals:
+            await self._proposals.settle(name, "open")
 
     async def tidy(self) -> Tidied:
         """Archive what nobody has used for long; propose lessons of like runs, and mergers of like memories."""
