@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from core.domain.problems import Trouble
+from core.engine.bench import Bench
 from core.engine.drafts import Draft, Drafts
 from core.engine.engine import Engine
 from core.engine.profiles import learnable
@@ -107,20 +108,11 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
         briefed, home=folder, book=book, safe=safe, absent=lambda: () if web.host else (SEARCH_WEB,), skills=skills,
         more=lambda: tuple(offered(servers.all())),
     )  # fmt: skip
-    runs = Runs(
-        journal,
-        reader,
-        drafts,
-        report,
-        catalogue,
-        brief,
-        place,
-        book,
-        tiers=lambda: settings.now.tiers,
-        compact_at=lambda: settings.now.compact_at,
-        skills=skills,
-        proposals=proposals,
-    )
+    bench = Bench(
+        journal, reader, drafts, catalogue, book, tiers=lambda: settings.now.tiers,
+        compact_at=lambda: settings.now.compact_at, skills=skills, proposals=proposals,
+    )  # fmt: skip
+    runs = Runs(journal, reader, report, brief, place, bench)
     providers = Providers(catalogue, settings, os.environ)
     engine = Engine(
         opened, journal, reader, runs, drafts, settings, book, providers, skills, proposals, memories,

@@ -141,7 +141,7 @@ class Program(QObject):
     def _open_tray(self) -> None:
         """What the desktop shows of us; there may be no place for it."""
         window, dot = self.window, self._look.theme.waiting
-        self._tray = Tray(self._app, self._shell, self._app.windowIcon(), window.waiting, dot)
+        self._tray = Tray(self._app, self._shell, self._app.windowIcon(), window.known.asked, dot)
         self._tray.wanted.connect(self._show_waiting)
         self._tray.new_run.connect(window.new_run)
         self._tray.new_run.connect(self._come_forward)

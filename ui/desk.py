@@ -1,45 +1,42 @@
 """Where one works: the session that was chosen, another one beside it, and tabs of those kept at hand."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
-from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from ui.batch import Batch
 from ui.beside import Beside
-from ui.reading import Reading
+from ui.known import Known
 from ui.selection import Selection
 from ui.session_tabs import SessionTabs
-from ui.session_view import SessionView
+from ui.side import Side
 from ui.theme import Look
 from ui.widgets.words import hairline
 from ui.window_state import WindowState
 
-Row = Callable[[str], SessionRow]
-
 
 class Desk(QWidget):
-    """`row` knows the line of a session, `words` what has come of its next reply."""
+    """`words` knows what has come of a session's next reply."""
 
     changed = Signal()
 
     def __init__(
-        self, look: Look, view: SessionView, reading: Reading, selection: Selection, state: WindowState,
-        *, row: Row, words: Callable[[str], str],
+        self, look: Look, side: Side, known: Known, selection: Selection, state: WindowState,
+        *, words: Callable[[str], str],
     ) -> None:  # fmt: skip
         super().__init__()
-        self._look, self._view, self._reading = look, view, reading
-        self._selection, self._state, self._row, self._words = selection, state, row, words
+        self._look, self._side, self._known = look, side, known
+        self._selection, self._state, self._words = selection, state, words
         self._beside: Beside | None = None
         self._name, self._shown = "", ""
-        self.tabs = SessionTabs(look, row)
+        self.tabs = SessionTabs(look, known.row)
         self._split = QSplitter(Qt.Orientation.Horizontal)
         self._split.setObjectName("desk")
         self._split.setHandleWidth(1)
         self._split.setChildrenCollapsible(False)
-        self._split.addWidget(view)
+        self._split.addWidget(side)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -50,30 +47,33 @@ class Desk(QWidget):
         column.addWidget(self._split, 1)
         self.tabs.wanted.connect(selection.choose_session)
         self.tabs.kept.connect(self._keep)
-        view.page.step_opened.connect(self.show_child)
+        side.view.page.step_opened.connect(self.show_child)
 
     @property
     def wide(self) -> bool:
         """Does it want the room of the step pane as well?"""
-        return bool(self._name) or self._view.wide
+        return bool(self._name) or self._side.view.wide
 
     @property
     def name(self) -> str:
         """The session beside; empty where there is none."""
         return self._name
 
-    def restore(self, known: Callable[[str], bool]) -> None:
+    def restore(self) -> None:
         """As the window was left."""
         names, beside = self._state.text("tabs").split(), self._state.text("beside")
-        self.tabs.open([name for name in names if known(name)])
+        self.tabs.open([name for name in names if name in self._known])
         self.tabs.mark(self._shown)
-        if known(beside):
+        if beside in self._known:
             self.show_beside(beside)
 
     def show_session(self, name: str) -> None:
         """This one is worked in now; where it was the one beside, both change places."""
+        self._side.show_session(name)
+        if not self._side.name:
+            return
         before, self._shown = self._shown, name
-        if name and name == self._name:
+        if name == self._name:
             self.show_beside(before)
         self.tabs.mark(name)
 
@@ -83,7 +83,7 @@ class Desk(QWidget):
         if self._name:
             if self._beside is None:
                 self._beside = self._build()
-            self._beside.show_session(self._row(self._name))
+            self._beside.show_session(self._known.row(self._name))
             self._beside.draft(self._words(self._name))
         if self._beside is not None:
             opens = bool(self._name) and self._beside.isHidden()
@@ -96,7 +96,7 @@ class Desk(QWidget):
     def show_child(self, step: Step) -> None:
         """Beside the session that gave it work, a sub-agent is watched as it goes on."""
         if step.kind == "delegate":
-            children = self._reading.children(self._shown)
+            children = self._known.reading.children(self._shown)
             self.show_beside(next((child.id for child in children if child.parent_call == step.key), self._name))
 
     def turn_tab(self) -> None:
@@ -109,13 +109,14 @@ class Desk(QWidget):
         if name := self.tabs.beside(self._shown, step):
             self._selection.choose_session(name)
 
-    def hear(self, batch: Batch) -> None:
-        """What happened in the session beside, and what the tabs say."""
+    def hear(self, batch: Batch, fresh: Collection[str]) -> None:
+        """What happened in the sessions on the desk, what of it is `fresh` to ask, and what the tabs say."""
+        self._side.hear(batch, fresh)
         for name in batch.touched:
             self.tabs.refresh(name)
         heard = self._name in batch.touched or any(draft.session == self._name for draft in batch.drafts)
         if heard and self._beside is not None:
-            self._beside.show_session(self._row(self._name))
+            self._beside.show_session(self._known.row(self._name))
             self._beside.apply(batch.steps_of(self._name))
             self._beside.draft(self._words(self._name))
 
@@ -131,6 +132,7 @@ class Desk(QWidget):
         """These are gone for good."""
         for name in names:
             self.tabs.close(name)
+        self._side.drop_sessions(names)
         if self._shown in names:
             self._shown = ""
         if self._name in names:
@@ -139,11 +141,12 @@ class Desk(QWidget):
     def restyle(self, look: Look) -> None:
         self._look = look
         self.tabs.restyle(look)
+        self._side.restyle(look)
         if self._beside is not None:
             self._beside.restyle(look)
 
     def _build(self) -> Beside:
-        made = Beside(self._look, self._reading, self._view.page)
+        made = Beside(self._look, self._known.reading, self._side.view.page)
         made.wanted.connect(lambda: self._selection.choose_session(self._name))
         made.closed.connect(lambda: self.show_beside(""))
         made.hide()

@@ -42,9 +42,9 @@ class Waiting:
     def of(self, session: str) -> list[Asked]:
         return [asked for name, asked in self.asked if name == session]
 
-    def take_fresh(self, session: str) -> bool:
-        """Did the last look find something new in this session? Said once."""
-        fresh, self._fresh = session in self._fresh, ()
+    def take_fresh(self) -> Collection[str]:
+        """The sessions in which the last look found something new. Said once."""
+        fresh, self._fresh = self._fresh, ()
         return fresh
 
     def after(self, session: str) -> str:

@@ -10,11 +10,9 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.domain.problems import Trouble
 from core.domain.sessions import SessionRow
-from core.domain.steps import Step
 from core.store.reader import Reader
 from ui.actions import states
 from ui.ask.inbox import Inbox
-from ui.ask.place import Asked
 from ui.batch import sort
 from ui.bridge import Bridge
 from ui.centre import Centre
@@ -22,21 +20,20 @@ from ui.chosen_step import ChosenStep
 from ui.columns import Columns
 from ui.deeds import Deeds, Parts
 from ui.desk import Desk
+from ui.known import Known
 from ui.page import PageParts, Start
 from ui.pages import KNOWN, Pages
 from ui.panels import PANELS
 from ui.reading import Reading
 from ui.selection import Selection
-from ui.session_view import SessionView
 from ui.sessions.panel import SessionsPanel
 from ui.shell import Shell
+from ui.side import Side
 from ui.start.panel import StartPanel
 from ui.status_line import StatusLine
 from ui.theme import Look
 from ui.timeline.step_pane import StepPane
 from ui.unsaved import Unsaved
-from ui.unsent import Unsent
-from ui.waiting import Waiting
 from ui.widgets.notice import Notice
 from ui.widgets.toast import Toast
 from ui.widgets.words import hairline
@@ -64,28 +61,26 @@ class MainWindow(QWidget):
         self._look, self._state = look, state
         self.selection, self.state = selection, state
         self._reading = Reading()
-        self._rows: dict[str, SessionRow] = {}
-        self._waiting = Waiting(self._reading)
-        self._shown = ""
+        self.known = Known(self._reading)
         self._bridge: Bridge | None = None
         self._start: Start | None = None
-        self._recount = False
-        self.view = SessionView(look, self._reading)
-        self._unsent = Unsent(self.view.composer, state, data_folder, self.tell)
         self.pane = StepPane(look, self._reading)
+        words = self.pane.live.reply
+        self.side = Side(look, self.known, state, folder=data_folder, words=words, tell=self.tell)
+        self.view = self.side.view
         self._step = ChosenStep(self.view.page, self.pane)
         home = str(data_folder)
         self.sessions = SessionsPanel(look, pages=[(one.id, one.title, one.icon) for one in PANELS if one.listed])
         self.start = StartPanel(look, data_folder=home)
         self.status = StatusLine(look, data_folder=home)
         self.notice = Notice(look)
-        self.inbox = Inbox(look, self.waiting, self)
+        self.inbox = Inbox(look, self.known.asked, self)
         self.toast = Toast(look)
         self.pages = Pages(self._page_parts)
-        self.desk = Desk(look, self.view, self._reading, selection, state, row=self.row, words=self.pane.live.reply)
+        self.desk = Desk(look, self.side, self.known, selection, state, words=words)
         self.setObjectName("window.content")
         self._lay_out()
-        parts = Parts(shell, self.sessions, selection, self.desk, self.row)
+        parts = Parts(shell, self.sessions, selection, self.desk, self.known.row)
         self.deeds = Deeds(look, self, state, parts, self._acts())
         self.actions_by_id = self.deeds.actions.by_id
         self._connect()
@@ -107,21 +102,17 @@ class MainWindow(QWidget):
     def read_from(self, reader: Reader) -> None:
         """From now on there is a file to read."""
         self._reading.reader = reader
-        rows = reader.sessions()
-        self._rows = {row.id: row for row in rows}
-        self.sessions.show_sessions(rows)
+        self.sessions.show_sessions(self.known.read())
         self._look_for_questions()
 
     def show_first(self) -> None:
         """The session shown last, else the newest, else how to begin."""
         last = self._state.text("session")
-        newest = max(self._rows.values(), key=lambda row: row.updated, default=None)
-        name = last if last in self._rows else (newest.id if newest else "")
-        if name:
+        if name := last if last in self.known else self.known.newest():
             self.go_to(name)
         else:
             self._show_selected()
-        self.desk.restore(self._rows.__contains__)
+        self.desk.restore()
         if (page := self._state.text("page")) in KNOWN:
             self.selection.choose_page(page)
 
@@ -129,15 +120,20 @@ class MainWindow(QWidget):
         """A batch from the engine."""
         self.pane.live.take(facts)
         batch, shown = sort(facts), self.selection.session
-        self._recount = self._recount or batch.asks
         if batch.gone:
             self.drop_sessions(batch.gone)
-        if batch.touched:
-            self._hear_sessions(batch.touched, batch.steps_of(shown))
+        ask_anew = self.known.take(batch)
+        for row in batch.touched.values():
+            self.sessions.update_session(row)
+        if ask_anew:
+            self._look_for_questions()
+        fresh = self.known.take_fresh()
         self.pages.hear(facts)
-        self.desk.hear(batch)
+        self.desk.hear(batch, () if self.selection.page else fresh)
+        if shown in batch.touched:
+            self._step.update(batch.steps_of(shown))
+            self._enable_commands()
         if any(draft.session == shown for draft in batch.drafts):
-            self._show_draft()
             self.pane.show_live()
 
     def tell(self, trouble: Trouble) -> None:
@@ -146,24 +142,21 @@ class MainWindow(QWidget):
     def restyle(self, look: Look) -> None:
         self._look = look
         for part in (
-            self.sessions, self.start, self.status, self.notice, self.inbox, self.view, self.desk, self.pane,
+            self.sessions, self.start, self.status, self.notice, self.inbox, self.desk, self.pane,
             self.toast, self.deeds, self.pages, self._unsaved,
         ):  # fmt: skip
             part.restyle(look)
 
     def drop_sessions(self, names: Sequence[str]) -> None:
         """These are gone for good."""
-        for name in names:
-            self._rows.pop(name, None)
-            self._unsent.drop(name)
+        self.known.drop(names)
         self.sessions.drop_sessions(names)
         self.desk.drop_sessions(names)
         if self.selection.session in names:
             self.selection.choose_session("")
 
     def row(self, session: str) -> SessionRow:
-        """What is known of a session; an empty line of one that is not known."""
-        return self._rows.get(session, SessionRow(session))
+        return self.known.row(session)
 
     def go_to(self, session: str) -> None:
         """Show a session."""
@@ -187,39 +180,12 @@ class MainWindow(QWidget):
 
     def give_back(self, session: str, words: str) -> None:
         """What could not be sent stands in the composer again."""
-        self._unsent.give_back(session, words, self.selection.session)
-
-    def _hear_sessions(self, touched: dict[str, SessionRow], steps: list[Step]) -> None:
-        known = all(name in self._rows for name in touched)
-        changed, self._recount = self._recount or not known, False
-        self._rows |= touched
-        for row in touched.values():
-            self.sessions.update_session(row)
-        if changed:
-            self._look_for_questions()
-        fresh = self._waiting.take_fresh(self.selection.session)
-        shown = touched.get(self.selection.session)
-        if shown is None:
-            return
-        self.view.show_session(shown)
-        self.view.apply(steps)
-        self._show_questions()
-        if fresh and not self.selection.page:
-            self.view.focus_question()
-        self._step.update(steps)
-        self._enable_commands()
-
-    def _show_draft(self) -> None:
-        text = self.pane.live.reply(self.selection.session)
-        if text:
-            self.view.page.draft(text)
-        else:
-            self.view.page.end_draft()
+        self.side.unsent.give_back(session, words, self.selection.session)
 
     def _look_for_questions(self) -> None:
         if self._reading.reader is None:
             return
-        count = self._waiting.look()
+        count = self.known.waiting.look()
         self.status.show_waiting(count)
         self._shell.setWindowTitle(f"({count}) Journeyman" if count else "Journeyman")
         self._count_pages()
@@ -246,40 +212,25 @@ class MainWindow(QWidget):
         self.pages.open(name, self.selection.about)
 
     def _show_session(self) -> None:
-        row = self._rows.get(self.selection.session)
-        if row is None and self._reading.reader and self.selection.session:
-            row = self._reading.reader.session(self.selection.session)
-        self.sessions.mark(row.id if row else "")
-        if row is None:
-            self._shown = ""
+        name, before = self.selection.session, self.side.name
+        self.desk.show_session(name)
+        shown = self.side.name
+        self.sessions.mark(shown)
+        if not shown:
             self._centre.show_part(self.start)
             self._columns.fit_pane(False)
             return
-        other, self._shown = row.id != self._shown, row.id
-        if other:
-            self._unsent.show(row.id)
-        self.desk.show_session(row.id)
-        self.view.show_session(row)
-        self._show_questions()
-        self._show_draft()
         self._centre.show_part(self.desk)
-        if other:
-            self._step.show_latest(row.id)
+        if shown != before:
+            self._step.show_latest(shown)
         self._fit_pane()
-
-    def _show_questions(self) -> None:
-        self.view.show_questions(self._waiting.of(self.selection.session))
 
     # Commands
 
     def next_question(self) -> None:
         """The next session that waits, after the one that is shown."""
-        if name := self._waiting.after("" if self.selection.page else self.selection.session):
+        if name := self.known.waiting.after("" if self.selection.page else self.selection.session):
             self.go_to_question(name)
-
-    def waiting(self) -> list[tuple[SessionRow, Asked]]:
-        """All that waits for the person, the oldest first."""
-        return [(self.row(name), asked) for name, asked in self._waiting.asked]
 
     def go_to_question(self, session: str) -> None:
         """What waits in a session, with the eye led to it."""
@@ -318,8 +269,9 @@ class MainWindow(QWidget):
         }
 
     def _enable_commands(self) -> None:
-        row = None if self.selection.page else self._rows.get(self.selection.session)
-        self.deeds.actions.enable(states(row, waiting=bool(self._waiting.asked), undo=self.toast.isVisible()))
+        name = self.selection.session
+        row = self.known.row(name) if name in self.known and not self.selection.page else None
+        self.deeds.actions.enable(states(row, waiting=bool(self.known.waiting.asked), undo=self.toast.isVisible()))
 
     # Places
 

@@ -1,39 +1,35 @@
 """The one door to everything that works: plain values in and out, for the window and for the command line."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.domain.consent import OpenConsent, Scope
-from core.domain.events import KINDS, Entry, ModelChosen, RunEvent, RunStarted, SessionOpened
+from core.domain.events import KINDS, ModelChosen, RunEvent, RunStarted, SessionOpened
 from core.domain.filing import title_of
-from core.domain.modes import DEFAULT_MODE, Mode
+from core.domain.modes import Mode
 from core.domain.problems import Problem
 from core.domain.proposal import Of
-from core.domain.question import Answer, Question
-from core.domain.sessions import SessionRow
-from core.domain.steps import Step
-from core.domain.text import Attachment, Text
+from core.domain.text import Attachment
 from core.engine.care import Care
 from core.engine.choosing import choose_model
 from core.engine.consents import Consents
 from core.engine.conversation import start_of
+from core.engine.deciding import Deciding
 from core.engine.doubt import GOES_ON, Settle
 from core.engine.drafts import Draft, Drafts
 from core.engine.imported import refuse_imported
 from core.engine.memory import Memory
-from core.engine.profiles import Profile, profiles
 from core.engine.providers import Overview, Providers
 from core.engine.queue import Queue
 from core.engine.runs import Runs
 from core.engine.servers import ToolServers
 from core.engine.shelf import Shelf
 from core.engine.skills import Skills
-from core.engine.slash import Slash, commands, expanded
-from core.engine.trust import FolderTrust, Obeyed, brought, look, obeyed, refuse_unfit, trust
+from core.engine.slash import expanded
+from core.engine.trust import refuse_unfit
 from core.engine.walls import WallsFound, look_at_walls
 from core.memory.memory import Memories
 from core.models.trial import Trial
@@ -44,10 +40,8 @@ from core.store.journal import Forget, Journal, Listener
 from core.store.opening import Opened
 from core.store.proposals import Proposals
 from core.store.reader import Reader
-from core.store.rule_book import Book, RuleBook
-from core.store.search import Hit
+from core.store.rule_book import RuleBook
 from core.tools.catalogue import specs
-from core.workspace.branch import branch, is_worktree
 from core.workspace.paths import workspace
 
 if TYPE_CHECKING:
@@ -59,7 +53,7 @@ if TYPE_CHECKING:
     from core.exchange.desk import Desk
 
 
-class Engine(Care):
+class Engine(Care, Deciding):
     """Lives on one loop; every method is called there.
 
     Attributes:
@@ -239,64 +233,6 @@ class Engine(Care):
         if self.going(session) or self.session(session).status in GOES_ON:
             await self._runs.stop(session)
 
-    async def answer(self, question: str, answer: Answer, *, go_on: bool = False) -> str:
-        """Answer a question; the session it belongs to. With `go_on` a run that a restart left waiting is resumed."""
-        return await self._gone_on(await self._runs.answers.answer(question, answer), go_on)
-
-    async def hold(self, question: str) -> None:
-        """Somebody begins to answer: it does not run out of time any more."""
-        await self._runs.answers.hold(question)
-
-    async def _gone_on(self, session: str, go_on: bool) -> str:
-        if go_on and not self._runs.going(root := self.root(session)):
-            await self._runs.resume(root)
-        return session
-
-    def consents(self) -> list[tuple[SessionRow, OpenConsent]]:
-        """The requests that wait for a word, the oldest first."""
-        return [(self.session(each.session), each) for each in self._reader.consents()]
-
-    async def allow(
-        self, request: str, scope: Scope = "once", patterns: Sequence[str] = (), *, like: bool = False,
-        go_on: bool = False,
-    ) -> str:  # fmt: skip
-        """Let a call happen; the session. Any scope but *once* remembers `patterns`, which the request must offer.
-
-        With `like` every waiting request of the session that is alike is allowed too. With `go_on` a run that a restart
-        left waiting is resumed.
-        """
-        return await self._gone_on(await self._consents.allow(request, scope, patterns, like=like), go_on)
-
-    async def deny(self, request: str, reason: str = "", *, like: bool = False, go_on: bool = False) -> str:
-        """Refuse a call; the session. The model reads the reason."""
-        return await self._gone_on(await self._consents.deny(request, reason, like=like), go_on)
-
-    async def set_mode(self, session: str, mode: Mode) -> None:
-        """How much the session asks from now on; it also decides what waits."""
-        await self._consents.set_mode(session, mode)
-
-    def rules(self) -> Book:
-        """The rules that hold, or why they cannot be read."""
-        return self._book.read()
-
-    async def folder_trust(self, folder: Path) -> FolderTrust:
-        """Whether the person trusts the folder, and what it brings along."""
-        return await asyncio.to_thread(look, self._book.read(), workspace(folder))
-
-    async def trust(self, folder: Path, trusted: bool = True, by: str = "person") -> None:
-        """Obey what the folder brings along, or take its files for words of strangers. `revoke` takes it back."""
-        place = workspace(folder)
-        await trust(self._book, str(place), trusted, await asyncio.to_thread(brought, place), by)
-        if not trusted:
-            await self.skills.distrust_folder(place)
-
-    def _obeyed(self, folder: Path, mode: Mode = DEFAULT_MODE) -> Obeyed:
-        return obeyed(self._book.now(), folder, mode)
-
-    async def revoke(self, rule: str) -> str:
-        """Take a rule back; what it said."""
-        return await self._book.revoke(rule)
-
     async def resume(self, session: str, settle: Settle = "") -> None:
         await self._runs.resume(session, settle)
 
@@ -316,10 +252,6 @@ class Engine(Care):
         """Call once nothing of the session is going, after everything of it was told."""
         self._runs.when_gone(session, call)
 
-    def children(self, session: str) -> list[SessionRow]:
-        """The sessions of its sub-agents, in order; `parent_call` names the call of each."""
-        return self._reader.children(session)
-
     def root(self, session: str) -> str:
         """The session to go on with: of a sub-agent the one that waits for it."""
         return self._runs.children.root(session)
@@ -332,62 +264,3 @@ class Engine(Care):
 
     def listen_drafts(self, listener: Callable[[Draft], None]) -> None:
         self._drafts.listen(listener)
-
-    def sessions(self) -> list[SessionRow]:
-        return self._reader.sessions()
-
-    def session(self, name: str) -> SessionRow:
-        """By its id, or by enough of its start."""
-        found = self._reader.named(name)
-        if len(found) != 1 or not name:
-            why = f"{len(found)} sessions begin so." if found else ""
-            raise Problem(f"There is no session {name!r}.", why, "List them with `journeyman sessions`.")
-        return found[0]
-
-    async def find(self, text: str, limit: int = 100) -> list[Hit]:
-        """Search everything that was said, on a connection of its own: a long search must not hold the runs."""
-
-        def search() -> list[Hit]:
-            reader = Reader(self._opened.path, frozen=self._opened.frozen)
-            try:
-                return reader.find(text, limit)
-            finally:
-                reader.close()
-
-        return await asyncio.to_thread(search)
-
-    def entries(self, session: str, after: int = 0) -> AsyncIterator[Entry]:
-        return self._journal.read(session, after)
-
-    def blob(self, name: str) -> bytes:
-        """Contents that were kept apart."""
-        return self._reader.blob(name)
-
-    def whole(self, text: Text) -> str:
-        """A text in full."""
-        return self.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
-
-    def steps(self, session: SessionRow) -> list[Step]:
-        """Every row of a session."""
-        return self._reader.steps(session.id, 0, session.rows)
-
-    @property
-    def can_write(self) -> bool:
-        return self._opened.database is not None
-
-    async def branch(self, folder: str) -> str:
-        """The git branch that is checked out there, and whether in a worktree; empty where there is none."""
-        found = await asyncio.to_thread(branch, Path(folder))
-        return f"{found} · worktree" if found and is_worktree(Path(folder)) else found
-
-    def commands(self, folder: Path) -> dict[str, Slash]:
-        """What can be typed as `/name` in this folder."""
-        return commands(self._opened.path.parent, folder, self._obeyed(folder))
-
-    def agents(self) -> dict[str, Profile]:
-        """The agents that a person has described, by name."""
-        return profiles(self._opened.path.parent)
-
-    def questions(self) -> list[tuple[SessionRow, Question]]:
-        """The open questions, the oldest first."""
-        return [(self.session(session), question) for session, question in self._reader.questions()]

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -13,27 +12,19 @@ from core.domain.ids import session_id
 from core.domain.problems import Problem, Trouble
 from core.domain.sessions import SessionRow
 from core.domain.text import Attachment, Text
-from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
 from core.engine.answers import Answers
+from core.engine.bench import Bench
 from core.engine.choosing import doubted_of, talk_of
 from core.engine.conversation import Conversation, start_of
 from core.engine.delegate import WITH_PARENT, Children
 from core.engine.doubt import GOES_ON, Doubt, Settle, settled
-from core.engine.drafts import Drafts
 from core.engine.going import LastWord, Live, surely, to_its_end
-from core.engine.grants import read_grants
 from core.engine.imported import refuse_imported
-from core.engine.judging import judged
 from core.engine.room import compact_at_rest
-from core.engine.skills import Skills
-from core.engine.trust import trusted_now
-from core.engine.work import Work, each_once
-from core.models.catalogue import Catalogue
+from core.engine.work import Work
 from core.models.model import Model
 from core.store.journal import Journal
-from core.store.proposals import Proposals
 from core.store.reader import Reader
-from core.store.rule_book import RuleBook
 from core.store.told import Told
 from core.tools.place import Place
 
@@ -47,8 +38,7 @@ class Runs:
     Attributes:
         report: called with an exception that is a bug of ours.
         brief: says in the start of a run what its model is told; `place` opens where it works, by folder and session.
-        book: the rules that calls are judged by.
-        tiers: which models do which work; `compact_at` is the size of context a person set as the limit, 0 none.
+        bench: makes what a run works with.
         claimed: questions and requests that somebody is about to answer, so that each is answered once.
     """
 
@@ -56,28 +46,17 @@ class Runs:
         self,
         journal: Journal,
         reader: Reader,
-        drafts: Drafts,
         report: Callable[[BaseException], None],
-        models: Catalogue,
         brief: Callable[[RunStarted, Path], Awaitable[RunStarted]],
         place: Callable[[Path, str], Place],
-        book: RuleBook,
-        tiers: Callable[[], Tiers] = lambda: ONE_FOR_ALL,
-        compact_at: Callable[[], int] = lambda: 0,
-        skills: Skills | None = None,
-        proposals: Proposals | None = None,
+        bench: Bench,
     ) -> None:
         self._journal = journal
         self._reader = reader
-        self._drafts = drafts
         self._report = report
-        self._models = models
         self._brief = brief
         self._place = place
-        self._book = book
-        self._tiers = tiers
-        self._compact_at = compact_at
-        self._learnt = skills, proposals
+        self._bench = bench
         self._live: dict[str, Live] = {}
         self.claimed: set[str] = set()
         self.answers = Answers(journal, reader, self.claimed)
@@ -128,8 +107,7 @@ class Runs:
 
     def check(self, began: RunStarted) -> Model:
         """What is wrong with a model or its script is said before anything is written."""
-        read_grants(began.allow, "the first")
-        return self._models.model(choose(self._tiers(), began.model, ()).model, self._whole(began.script))
+        return self._bench.check(began)
 
     async def say(self, session: str, text: str, *, now: bool = False, attached: Sequence[Attachment] = ()) -> None:
         """A message: heard after this round where a run is going. One that rests goes on with it, or the next begins.
@@ -294,21 +272,7 @@ class Runs:
         self._live[session] = Live(asyncio.create_task(self._work(work), name=f"run {session}"), work)
 
     async def _work_of(self, session: str, place: Place, model: Model | None) -> Work:
-        talk = await talk_of(self._journal, session)
-        started = start_of(talk)
-        script = self._whole(started.script)
-        models = each_once(lambda name: self._models.model(name, script))
-        model = model or models(choose(self._tiers(), started.model, ()).model)
-        # What became a fact meanwhile. So few entries are read without a pause, so from here on `_hear` misses none.
-        async for entry in self._journal.read(session, talk.seq):
-            talk.hear(entry)
-        return Work(
-            session=session, place=place, model_name=started.model, model=model, attended=started.attended, talk=talk,
-            journal=self._journal, reader=self._reader, drafts=self._drafts, judge=partial(judged, self._book),
-            models=models, tiers=self._tiers, compact_at=self._compact_at, takes_calls=self._models.takes_calls,
-            claimed=self.claimed, delegate=self.children.delegate, skills=self._learnt[0], proposals=self._learnt[1],
-            trusted=trusted_now(self._book.now(), str(place.folder), started.mode),
-        )  # fmt: skip
+        return await self._bench.work(session, place, model, self.claimed, self.children.delegate)
 
     async def _work(self, run: Work) -> None:
         """The end of a run is a fact, whatever it was. Words that came too late for it begin the next."""
@@ -336,7 +300,7 @@ class Runs:
     async def _last_word(self, live: Live, begun: tuple[RunEvent, ...]) -> LastWord | None:
         """Work a run to its end; None where it waits for a person and needs no last word."""
         try:
-            return await to_its_end(live.work, begun, self._models.learn)
+            return await to_its_end(live.work, begun, self._bench.models.learn)
         except asyncio.CancelledError:
             if live.stopping:
                 return RunEnded("stopped", live.stopping)
@@ -366,9 +330,6 @@ class Runs:
     def _refuse_going(self, row: SessionRow) -> None:
         if self.going(row.id):
             raise Problem("This run is going already.", "", "Stop it first, or send it a message.")
-
-    def _whole(self, text: Text) -> str:
-        return self._reader.blob(text.blob).decode() if text.blob else text.head
 
     def _hear(self, told: Told) -> None:
         if live := self._live.get(told.entry.session):

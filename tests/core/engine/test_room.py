@@ -221,7 +221,7 @@ def test_a_limit_a_person_set_counts_before_the_window(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as scene:
             write_notes(scene.folder, 400)
-            scene.services.runs._compact_at = lambda: 8_000
+            scene.services.runs._bench.compact_at = lambda: 8_000
             session = await scene.run(reading(60, roles={"summary": [{"text": TELLING}]}), max_rounds=0)
             sent = [e for e in await scene.events(session) if isinstance(e, RequestSent) and not e.role]
             assert max(sum(e.tokens.values()) for e in sent) <= 9_000 and sent[-1].window == 128_000
@@ -268,7 +268,7 @@ def test_tiers_choose_and_say_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         async with opened(tmp_path) as scene:
             monkeypatch.setattr(Catalogue, "model", lambda c, n, s: real(c, "scripted", s))
             tiers = Tiers(("s",), ("m",), ("f",), (Rule("failure", "frontier"), Rule("any", "mid")))
-            scene.services.runs._tiers = lambda: tiers
+            scene.services.runs._bench.tiers = lambda: tiers
             script = played({"text": "a", **calling("read", path="nowhere")}, {"text": "b"})
             session = await scene.engine.start("Go.", scene.folder, RunStarted(AUTO, 60, Text(script)))
             await scene.engine.wait(session)
@@ -287,7 +287,7 @@ def test_the_next_model_of_a_tier_where_one_fails(tmp_path: Path, monkeypatch: p
     async def main() -> None:
         async with opened(tmp_path) as scene:
             monkeypatch.setattr(Catalogue, "model", model)
-            scene.services.runs._tiers = lambda: Tiers(mid=("bad", "good"), rules=(Rule("any", "mid"),))
+            scene.services.runs._bench.tiers = lambda: Tiers(mid=("bad", "good"), rules=(Rule("any", "mid"),))
             script = played({"text": "first turn"}, {"text": "b"})
             session = await scene.engine.start("Go.", scene.folder, RunStarted(AUTO, 60, Text(script)))
             await scene.engine.wait(session)
@@ -309,7 +309,7 @@ def test_what_a_person_set_reaches_the_runs(tmp_path: Path, monkeypatch: pytest.
             tiers = settings_schema.Tiers(small=("x/s",), frontier=("x/f",), rules=rules)
             scene.engine.settings.change(tiers=tiers, compact_at=9, model=AUTO)
         async with opened(tmp_path) as scene:
-            assert scene.engine.settings.now.tiers == tiers and scene.services.runs._compact_at() == 9
+            assert scene.engine.settings.now.tiers == tiers and scene.services.runs._bench.compact_at() == 9
             session = await scene.engine.start("Go.", scene.folder, RunStarted(AUTO, 60, Text(played({"text": "b"}))))
             await scene.engine.wait(session)
             sent = [e for e in await scene.events(session) if isinstance(e, RequestSent)]
