@@ -19,6 +19,7 @@ from core.engine.skills import Skills
 from core.learning.review import Reviews
 from core.memory.hand import Hand, ground
 from core.memory.index import indexed
+from core.memory.meaning import Meaning
 from core.memory.memory import Memories
 from core.memory.notes import Notes
 from core.models.catalogue import Catalogue
@@ -56,6 +57,7 @@ class Services:
     remembered: MemoryBook
     proposals: Proposals
     reviews: Reviews
+    meaning: Meaning
 
     @property
     def notes(self) -> tuple[Trouble, ...]:
@@ -65,6 +67,7 @@ class Services:
     async def close(self) -> None:
         """End what goes, then let go of the file: the writing connection last, it checkpoints."""
         await self.reviews.close()
+        await self.meaning.close()
         await self.runs.close()
         await self.servers.close()
         self.reader.close()
@@ -88,7 +91,9 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
     skills = Skills(Library(SkillStore(opened.path, opened.database, frozen=opened.frozen), Disk(user_home())), book)
     remembered = MemoryBook(opened.path, opened.database, indexed, frozen=opened.frozen)
-    memories = Memories(remembered)
+    meaning = Meaning(remembered, lambda: settings.now.meaning if settings.now.memory else "")
+    settings.listen(lambda _: meaning.again())
+    memories = Memories(remembered, meaning=meaning)
     proposals = Proposals(opened.path, opened.database, journal, frozen=opened.frozen)
     stands = ground(memories, partial(learnable, folder))
     Notes(journal, memories, lambda: settings.now.memory)
@@ -123,4 +128,4 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
         end_orphans(MARK.encode())
         await runs.recover()
         await memories.mend()
-    return Services(engine, runs, servers, opened, reader, book, remembered, proposals, reviews)
+    return Services(engine, runs, servers, opened, reader, book, remembered, proposals, reviews, meaning)

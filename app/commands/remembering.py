@@ -7,6 +7,7 @@ from typing import Any
 
 from app.commands.context import Context
 from app.commands.exits import DONE
+from app.commands.meaning import vectors
 from app.output import moment
 from core.domain.clock import SECOND
 from core.domain.memory import Change, Memory, Reach, Standing
@@ -166,7 +167,7 @@ async def _import(context: Context) -> None:
 ACTIONS = {
     "list": _list, "search": _search, "add": _add, "show": _show, "edit": _edit, "pin": _pin, "forget": _forget,
     "restore": _restore, "archive": _archive, "undo": _undo, "tidy": _tidy, "journey": _journey, "export": _export,
-    "import": _import,
+    "import": _import, "vectors": vectors,
 }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from core.domain.problems import Problem
 from core.domain.skill import MAIN, FileDifference, Finding, Imported, Moved, OpenSkill, Saved, SkillRow, SkillUse
@@ -11,9 +11,6 @@ from ui.bridge import Bridge
 from ui.proposals_door import ProposalsDoor
 from ui.skills.foot import Measures
 from ui.skills.work import Body, Work
-
-if TYPE_CHECKING:
-    from core.engine.engine import Engine
 
 
 class Checked(NamedTuple):
