@@ -153,7 +153,7 @@ def long_function(source: Source) -> Iterator[str]:
 
 
 def no_purpose(source: Source) -> Iterator[str]:
-    if not (ast.get_docstring(ast.parse(source.text)) or "").rstrip().endswith((".", "!", "?")):
+    if not (ast.get_docstring(next(nodes(source, ast.Module))) or "").rstrip().endswith((".", "!", "?")):
         yield "1: the file does not open with a sentence that says what it is for"
 
 
@@ -194,11 +194,14 @@ def broad_except(source: Source) -> Iterator[str]:
 
 def broad_handlers(source: Source) -> Iterator[tuple[int, str]]:
     """Line and innermost function of each; one that ends in a bare `raise` hides nothing and does not count."""
-    places = {id(node): function.name for function in functions(source) for node in ast.walk(function)}
-    for handler in nodes(source, ast.ExceptHandler):
-        last = handler.body[-1]
-        if is_broad(handler.type) and not (isinstance(last, ast.Raise) and last.exc is None):
-            yield handler.lineno, places.get(id(handler), "")
+    broad = [handler for handler in nodes(source, ast.ExceptHandler) if is_broad(handler.type) and not _raises(handler)]
+    places = {id(node): function.name for function in functions(source) for node in ast.walk(function)} if broad else {}
+    yield from ((handler.lineno, places.get(id(handler), "")) for handler in broad)
+
+
+def _raises(handler: ast.ExceptHandler) -> bool:
+    last = handler.body[-1]
+    return isinstance(last, ast.Raise) and last.exc is None
 
 
 def is_broad(kind: ast.expr | None) -> bool:
@@ -208,6 +211,8 @@ def is_broad(kind: ast.expr | None) -> bool:
 
 
 def silenced(source: Source) -> Iterator[str]:
+    if not re.search("noqa|type:", source.text):
+        return
     for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
         if token.type != tokenize.COMMENT:
             continue

@@ -1,4 +1,4 @@
-"""An Anthropic Messages reply, folded from its events; blocks may overlap."""
+"""An Anthropic Messages reply, folded from its events."""
 
 import json
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from core.models.names import ToolNames
 from core.models.plain import at, number, objects, text, usage_of
 from core.models.sse import Event
 from core.models.stops import ended_as
-from core.models.wire import read_json
+from core.models.wire import Fold, read_json
 
 
 @dataclass(slots=True)
@@ -28,17 +28,11 @@ class Block:
         return text(self.plain.get("type"))
 
 
-class AnthropicReply:
-    """See `Fold`."""
+class AnthropicReply(Fold):
+    """Blocks may overlap."""
 
     def __init__(self, place: Place, names: ToolNames, mark: str) -> None:
-        self.text: list[str] = []
-        self.reasoning: list[str] = []
-        self.complete = False
-        self.ended = False
-        self._place = place
-        self._names = names
-        self._mark = mark
+        super().__init__(place, names, mark)
         self._blocks: dict[str, Block] = {}
         self._usage: dict[str, Any] = {}
         self._stop = ""

@@ -12,7 +12,7 @@ from core.models.names import ToolNames
 from core.models.plain import at, number, objects, text, usage_of
 from core.models.sse import Event
 from core.models.stops import ended_as
-from core.models.wire import read_json
+from core.models.wire import Fold, read_json
 
 MOST_CALLS = 1_000
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_text")
@@ -29,17 +29,11 @@ class Begun:
     extra: Any = None
 
 
-class ChatReply:
-    """See `Fold`. Calls are told apart by index, or by id where there is none."""
+class ChatReply(Fold):
+    """Calls are told apart by index, or by id where there is none."""
 
     def __init__(self, place: Place, names: ToolNames, mark: str) -> None:
-        self.text: list[str] = []
-        self.reasoning: list[str] = []
-        self.complete = False
-        self.ended = False
-        self._place = place
-        self._names = names
-        self._mark = mark
+        super().__init__(place, names, mark)
         self._calls: list[Begun] = []
         self._field = ""
         self._details: list[dict[str, Any]] = []

@@ -11,7 +11,7 @@ from core.models.attach import Part, Shapes, data_url, parts_of
 from core.models.carry import carried
 from core.models.dialects import Dialect
 from core.models.model import Request
-from core.models.names import ToolNames
+from core.models.names import ToolNames, functions
 from core.models.schemas import instruction, is_closed
 from core.models.wire import Known
 
@@ -27,17 +27,7 @@ def chat_body(
     if dialect.usage:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
-        body["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": names.out(tool.name),
-                    "description": tool.description,
-                    "parameters": dict(tool.schema),
-                },
-            }
-            for tool in request.tools
-        ]
+        body["tools"] = functions(request.tools, names)
     if request.wanted.max_output is not None:
         body[dialect.output] = request.wanted.max_output
     if request.wanted.temperature is not None:

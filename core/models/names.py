@@ -1,7 +1,10 @@
 """Names of tools as wires allow them, and back."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from core.models.model import ToolSpec
 
 LONGEST = 64
 
@@ -29,3 +32,18 @@ class ToolNames:
     def back(self, name: str) -> str:
         """As we call it; a name that was never sent stays as it is."""
         return self._back.get(name, name)
+
+
+def functions(tools: Sequence[ToolSpec], names: ToolNames) -> list[dict[str, Any]]:
+    """The tools as Chat Completions describes them, and others after it."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": names.out(tool.name),
+                "description": tool.description,
+                "parameters": dict(tool.schema),
+            },
+        }
+        for tool in tools
+    ]

@@ -11,13 +11,13 @@ from core.models.carry import carried, packed, stamp
 from core.models.faults import Place, fault, told
 from core.models.lists import ollama_model, ollama_names
 from core.models.model import Asked, Delta, Fault, Request
-from core.models.names import ToolNames
+from core.models.names import ToolNames, functions
 from core.models.plain import at, loaded, objects, text, usage_of
 from core.models.server import Server
 from core.models.sse import Event
 from core.models.stops import ended_as
 from core.models.tokens import most_tokens
-from core.models.wire import UNKNOWN, Known, Listed, Wire, read_json
+from core.models.wire import UNKNOWN, Fold, Known, Listed, Wire, read_json
 
 LEAST_WINDOW = 8_192
 REPLY = 4_096  # room for the reply where nobody said how long it may be
@@ -67,17 +67,7 @@ def ollama_body(request: Request, model: str, known: Known, names: ToolNames, ma
     body: dict[str, Any] = {"model": model, "messages": messages, "stream": True, "options": options}
     body |= {"truncate": False, "shift": False}
     if request.tools:
-        body["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": names.out(tool.name),
-                    "description": tool.description,
-                    "parameters": dict(tool.schema),
-                },
-            }
-            for tool in request.tools
-        ]
+        body["tools"] = functions(request.tools, names)
     if request.wanted.effort is not None:
         levels = {"none": False, "minimal": "low", "xhigh": "high"}
         body["think"] = levels.get(request.wanted.effort, request.wanted.effort)
@@ -138,17 +128,11 @@ def _words(words: str) -> Part:
     return {"type": "text", "text": words}
 
 
-class OllamaReply:
-    """See `Fold`. Calls come whole."""
+class OllamaReply(Fold):
+    """Calls come whole."""
 
     def __init__(self, place: Place, names: ToolNames, mark: str) -> None:
-        self.text: list[str] = []
-        self.reasoning: list[str] = []
-        self.complete = False
-        self.ended = False
-        self._place = place
-        self._names = names
-        self._mark = mark
+        super().__init__(place, names, mark)
         self._calls: list[Asked] = []
         self._last: dict[str, Any] = {}
         self._thought = False

@@ -1,4 +1,4 @@
-"""A Responses reply, folded from its events; items are told apart by their own ids."""
+"""A Responses reply, folded from its events."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +10,7 @@ from core.models.names import ToolNames
 from core.models.plain import at, objects, text, usage_of
 from core.models.sse import Event
 from core.models.stops import ended_as
-from core.models.wire import read_json
+from core.models.wire import Fold, read_json
 
 KEPT = ("type", "id", "summary", "content", "encrypted_content", "role", "phase", "name", "arguments", "call_id")
 
@@ -24,17 +24,11 @@ class Item:
     shown: bool = False
 
 
-class ResponsesReply:
-    """See `Fold`."""
+class ResponsesReply(Fold):
+    """Items are told apart by their own ids."""
 
     def __init__(self, place: Place, names: ToolNames, mark: str) -> None:
-        self.text: list[str] = []
-        self.reasoning: list[str] = []
-        self.complete = False
-        self.ended = False
-        self._place = place
-        self._names = names
-        self._mark = mark
+        super().__init__(place, names, mark)
         self._items: dict[str, Item] = {}
         self._thoughts = ""
         self._response: dict[str, Any] = {}

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -10,6 +11,7 @@ from core.models.faults import HTML, Place, fault, refused
 from core.models.http import LARGEST_ERROR, Answer, Http
 from core.models.mask import Flow, Mask
 from core.models.model import Asked, Delta, Fault
+from core.models.names import ToolNames
 from core.models.server import Server
 from core.models.sse import Event, Ndjson, Sse, Whole
 
@@ -44,7 +46,7 @@ class Listed:
     reasoning: bool | None = None
 
 
-class Fold(Protocol):
+class Fold(ABC):
     """Folds the events of one reply.
 
     Attributes:
@@ -54,18 +56,22 @@ class Fold(Protocol):
         ended: nothing follows.
     """
 
-    text: list[str]
-    reasoning: list[str]
-    complete: bool
-    ended: bool
+    def __init__(self, place: Place, names: ToolNames, mark: str) -> None:
+        self.text: list[str] = []
+        self.reasoning: list[str] = []
+        self.complete = False
+        self.ended = False
+        self._place = place
+        self._names = names
+        self._mark = mark
 
+    @abstractmethod
     def take(self, event: Event) -> bool:
         """Whether it was a sign of life. Raises Fault when the server tells one."""
-        ...
 
+    @abstractmethod
     def whole(self) -> Delta:
         """Calls, usage, stop and carry, once the reply is complete."""
-        ...
 
 
 class Parser(Protocol):
