@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from core.agents.guests import Guests
 from core.domain.problems import Trouble
 from core.engine.bench import Bench
 from core.engine.drafts import Draft, Drafts
 from core.engine.engine import Engine
+from core.engine.outside import OutsideAgents
 from core.engine.profiles import learnable
 from core.engine.prompt import briefed
 from core.engine.providers import Providers
@@ -51,6 +53,7 @@ class Services:
     engine: Engine
     runs: Runs
     servers: Servers
+    guests: Guests
     opened: Opened
     reader: Reader
     rules: RuleBook
@@ -67,9 +70,10 @@ class Services:
     async def close(self) -> None:
         """End what goes, then let go of the file: the writing connection last, it checkpoints."""
         await self.reviews.close()
-        await self.meaning.close()
         await self.runs.close()
+        await self.meaning.close()
         await self.servers.close()
+        await self.guests.close()
         self.reader.close()
         self.remembered.close()
         if self.opened.database:
@@ -86,6 +90,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     drafts = Drafts()
     secrets = Secrets(os.environ)
     web = Web(lambda: settings.now, secrets)
+    guests = Guests(lambda: settings.now, folder)
     servers = Servers(lambda: settings.now, folder)
     catalogue = Catalogue(lambda: settings.now, secrets, os.environ, lambda names: settings.change(text_calls=names))
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
@@ -114,18 +119,19 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
         more=lambda: tuple(offered(servers.all())),
     )  # fmt: skip
     bench = Bench(
-        journal, reader, drafts, catalogue, book, tiers=lambda: settings.now.tiers,
+        journal, reader, drafts, catalogue, book, guests, tiers=lambda: settings.now.tiers,
         compact_at=lambda: settings.now.compact_at, skills=skills, proposals=proposals,
     )  # fmt: skip
     runs = Runs(journal, reader, report, brief, place, bench)
     providers = Providers(catalogue, settings, os.environ)
     engine = Engine(
         opened, journal, reader, runs, drafts, settings, book, providers, skills, proposals, memories,
-        ToolServers(settings, servers), html,
+        ToolServers(settings, servers), OutsideAgents(settings, guests, journal), html,
     )  # fmt: skip
     reviews = Reviews(journal, reader, runs, lambda: settings.now, lambda: settings.now.tiers, report)
     if opened.database:
         end_orphans(MARK.encode())
+        await guests.end_left()
         await runs.recover()
         await memories.mend()
-    return Services(engine, runs, servers, opened, reader, book, remembered, proposals, reviews, meaning)
+    return Services(engine, runs, servers, guests, opened, reader, book, remembered, proposals, reviews, meaning)

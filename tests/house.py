@@ -112,7 +112,15 @@ CALLS = {
     "tasks have an owner": Call(
         r"^((asyncio|\w*loop|.*_loop\(\))\.)?(create_task|ensure_future)$",
         "asyncio.create_task(work())",
-        ("core/engine/runs.py", "core/engine/going.py", "core/servers/connection.py", "ui/tasks.py"),
+        (
+            "core/engine/runs.py",
+            "core/engine/going.py",
+            "core/servers/connection.py",
+            "core/agents/peer.py",
+            "core/agents/connection.py",
+            "core/agents/guests.py",
+            "ui/tasks.py",
+        ),
         ("app/", "ui/", "core/"),
     ),
     "no decorated slots, no global loop policy": Call(r"(^|\.)(asyncSlot|asyncClose)$|^qasync\.run$", "qasync.run(x)"),

@@ -14,13 +14,24 @@ Level = Literal["verified", "reduced", "none"]  # how well the kernel confines c
 
 
 @dataclass(frozen=True, slots=True)
+class ConsentOption:
+    """A word that can be given, in the words of the agent that asks; `allows` says whether it is a yes."""
+
+    id: str
+    name: str
+    allows: bool
+    lasts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ConsentRequest:
     """What a person is asked. With its canonical arguments it is what `fingerprint` was made of.
 
     `object` is the row, `why` what made it ask, `rule` the id of the rule that did. `undoable` is false for what cannot
     be taken back: such a call is never remembered. `patterns` can be remembered, one for each part of a command; with
     none of them only *once* is offered. `agent` names who asks, where that is not the session's own agent. `opens` are
-    protected places that a yes opens to this call, and no other.
+    protected places that a yes opens to this call, and no other. An agent of others brings its own `options`; what they
+    mean beyond this call is its affair.
     """
 
     id: str
@@ -38,6 +49,7 @@ class ConsentRequest:
     patterns: tuple[str, ...] = ()
     agent: str = ""
     opens: tuple[str, ...] = ()
+    options: tuple[ConsentOption, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +141,8 @@ class ConsentAsked:
 class ConsentGiven:
     """A person's word on a request. `by` is the person, or the mode or rule that spoke instead of one.
 
-    `pattern` is what was remembered, one a line, and `rules` are the ids of the rules that remember it.
+    `pattern` is what was remembered, one a line, and `rules` are the ids of the rules that remember it. `option` is the
+    one that was chosen of those the request brought.
     """
 
     request_id: str
@@ -139,6 +152,7 @@ class ConsentGiven:
     reason: Text = Text()
     by: str = "person"
     rules: tuple[str, ...] = ()
+    option: str = ""
 
 
 @dataclass(frozen=True, slots=True)

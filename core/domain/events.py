@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from core.domain.agents import AgentJoined, AgentTurned
 from core.domain.consent import CallAllowed, ConsentAsked, ConsentGiven, Level, ModeSet
 from core.domain.decision import Choice
 from core.domain.exchanged import RecordKept, TranscriptRead
@@ -497,6 +498,8 @@ RunEvent = (
     | SessionTrashed
     | RecordKept
     | TranscriptRead
+    | AgentJoined
+    | AgentTurned
 )
 
 

@@ -1,5 +1,6 @@
 """The words of rows that are no act of the agent: limits, modes, walls, what the folder said of itself."""
 
+from core.domain.agents import AgentJoined, AgentTurned, joined_words, turned_words
 from core.domain.consent import ModeSet
 from core.domain.events import (
     CallsWritten,
@@ -29,6 +30,8 @@ Notice = (
     | Scheduled
     | WorktreeMade
     | TranscriptRead
+    | AgentJoined
+    | AgentTurned
 )
 
 
@@ -42,6 +45,10 @@ def of_guide(guide: Guide) -> str:
 def notice(event: Notice) -> str:
     """What Journeyman noted of the run itself."""
     match event:
+        case AgentJoined():
+            return joined_words(event)
+        case AgentTurned():
+            return turned_words(event)
         case Scheduled():
             return notice_of(event)
         case WorktreeMade():

@@ -7,6 +7,7 @@ session's rows: all that the next fact needs, and all of it can be read back fro
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from core.domain.agents import AgentJoined, AgentTurned
 from core.domain.consent import CallAllowed, ConsentAsked, ConsentGiven, ModeSet
 from core.domain.events import (
     CallRefused,
@@ -155,7 +156,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             pass  # said by the row of their call
         case (
             LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | CallsWritten() | SandboxProven()
-            | QueueChanged() | Scheduled() | WorktreeMade() | TranscriptRead()
+            | QueueChanged() | Scheduled() | WorktreeMade() | TranscriptRead() | AgentJoined() | AgentTurned()
         ):  # fmt: skip
             changed.add("notice", "done", object=line(notice(entry.event)))
         case RunPaused(why=why):
@@ -249,7 +250,8 @@ def _reply(event: Replied, changed: "_Pen") -> None:
     marks = {"tokens": event.usage.output} if event.usage.output else {}
     said = line(event.reasoning) or line(", ".join(call.tool for call in event.calls)) or "the answer"
     cost, priced = event.cost or 0.0, {} if event.cost is None else {"priced": 1}
-    changed.close("request", "done", object=said, marks=marks, tokens=spent, cost=cost)
+    if not changed.close("request", "done", object=said, marks=marks, tokens=spent, cost=cost) and event.reasoning.head:
+        changed.add("thinking", "done", object=said, numbered=True, marks=marks)  # nobody saw it begin
     if event.note:
         changed.add("notice", "done", object=line(event.note))
     if event.text.head:

@@ -4,14 +4,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from core.domain.events import RunStarted
+from core.agents.guests import Guests
+from core.domain.agents import is_agent
+from core.domain.events import RunEnded, RunPaused, RunStarted
 from core.domain.text import Text
 from core.domain.tiers import ONE_FOR_ALL, Tiers, choose
 from core.engine.choosing import talk_of
 from core.engine.conversation import start_of
 from core.engine.drafts import Drafts
 from core.engine.grants import read_grants
+from core.engine.guest import work_guest
 from core.engine.judging import judged
+from core.engine.loop import work
 from core.engine.skills import Skills
 from core.engine.trust import trusted_now
 from core.engine.work import Giving, Work, each_once
@@ -30,6 +34,7 @@ class Bench:
 
     Attributes:
         book: the rules that calls are judged by.
+        guests: the agents of others that are at work.
         tiers: which models do which work; `compact_at` is the size of context a person set as the limit, 0 none.
         skills, proposals: what was written down for work like this, and where agents say what should be.
     """
@@ -39,6 +44,7 @@ class Bench:
     drafts: Drafts
     models: Catalogue
     book: RuleBook
+    guests: Guests
     tiers: Callable[[], Tiers] = lambda: ONE_FOR_ALL
     compact_at: Callable[[], int] = lambda: 0
     skills: Skills | None = None
@@ -66,6 +72,13 @@ class Bench:
             claimed=claimed, delegate=delegate, skills=self.skills, proposals=self.proposals,
             trusted=trusted_now(self.book.now(), str(place.folder), started.mode),
         )  # fmt: skip
+
+    async def do(self, run: Work) -> RunEnded | RunPaused:
+        """Work a run to its end: by the model of the run, or by the agent of others that was named for it."""
+        if is_agent(run.model_name):
+            return await work_guest(run, self.guests)
+        await self.models.learn(run.model_name)
+        return await work(run)
 
     def _whole(self, text: Text) -> str:
         return self.reader.blob(text.blob).decode() if text.blob else text.head

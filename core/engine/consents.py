@@ -44,6 +44,15 @@ class Consents:
         opened = self._opened(request)
         return await self._decide(opened, like, (), lambda name: ConsentGiven(name, False, reason=Text(reason)))
 
+    async def choose(self, request: str, option: str) -> str:
+        """One of the words that the agent itself offers; the session. What it means later is the agent's affair."""
+        opened = self._opened(request)
+        found = next((one for one in opened.request.options if one.id == option), None)
+        if found is None:
+            names = ", ".join(one.id for one in opened.request.options)
+            raise Problem(f"The request has no option {option!r}.", f"It has {names or 'none'}.", "")
+        return await self._decide(opened, False, (), lambda name: ConsentGiven(name, found.allows, option=found.id))
+
     async def set_mode(self, session: str, mode: Mode) -> None:
         """From now on, for what waits as well, and for the sub-agents that work for it."""
         if mode not in MODES:

@@ -56,6 +56,10 @@ class Deciding(Sight):
         """Refuse a call; the session. The model reads the reason."""
         return await self._gone_on(await self._consents.deny(request, reason, like=like), go_on)
 
+    async def choose(self, request: str, option: str, *, go_on: bool = False) -> str:
+        """Answer with one of the words that an agent of others offers; the session."""
+        return await self._gone_on(await self._consents.choose(request, option), go_on)
+
     async def set_mode(self, session: str, mode: Mode) -> None:
         """How much the session asks from now on; it also decides what waits."""
         await self._consents.set_mode(session, mode)

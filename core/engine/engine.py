@@ -22,6 +22,7 @@ from core.engine.doubt import GOES_ON, Settle
 from core.engine.drafts import Draft, Drafts
 from core.engine.imported import refuse_imported
 from core.engine.memory import Memory
+from core.engine.outside import OutsideAgents
 from core.engine.providers import Overview, Providers
 from core.engine.queue import Queue
 from core.engine.runs import Runs
@@ -61,6 +62,7 @@ class Engine(Care, Deciding):
         skills: the library of skills, and those of folders.
         memory: what is remembered beyond one session.
         servers: the tool servers; `add`, `remove`, `test`, `accept`, `switch`.
+        guests: the agents of others; `list`, `found`, `add`, `remove`, `test`, and what is set in a session.
         providers: the model servers; `add`, `remove`, `give_key`, `forget_key`.
     """
 
@@ -78,6 +80,7 @@ class Engine(Care, Deciding):
         proposals: Proposals,
         memories: Memories,
         servers: ToolServers,
+        guests: OutsideAgents,
         markup: Callable[[str], str] | None = None,
     ) -> None:
         self._opened = opened
@@ -89,6 +92,7 @@ class Engine(Care, Deciding):
         self.providers = providers
         self.skills = skills
         self.servers = servers
+        self.guests = guests
         self._proposals = proposals
         self._book = book
         self._markup = markup

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.domain.events import RunEnded, RunEvent, RunInterrupted, RunPaused
-from core.engine.loop import work
 from core.engine.work import Work
 
 LastWord = RunEnded | RunPaused | RunInterrupted
@@ -22,12 +21,11 @@ class Live:
     stopping: str = ""
 
 
-async def to_its_end(run: Work, begun: tuple[RunEvent, ...], learn: Callable[[str], Awaitable[object]]) -> LastWord:
-    """Work it; `begun` are the facts of a start that stand in no journal yet, `learn` asks what its model can do."""
+async def to_its_end(run: Work, begun: tuple[RunEvent, ...], work: Callable[[Work], Awaitable[LastWord]]) -> LastWord:
+    """Work it; `begun` are the facts of a start that stand in no journal yet."""
     run.place.commands.connect(_spawned, run.command_ended)
     if begun:
         await run.record(*begun)
-    await learn(run.model_name)
     return await work(run)
 
 

@@ -1,6 +1,7 @@
 """Before a call does anything: it is allowed, a person is asked and waited for, or it is refused."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,8 @@ from core.engine.work import Work
 from core.store.told import Told
 from core.tools.place import UNSAID, Word
 from core.tools.tool import Tool
+
+Judging = Callable[[], Awaitable[Verdict | None]]
 
 NO = "The person did not allow this."
 INSTEAD = "Do it another way, or ask what they want instead."
@@ -52,7 +55,7 @@ async def permission(run: Work, tool: Tool, call: Call, parameters: Any) -> Perm
     judged = _Judged(run, tool, call, parameters)
     verdict = await judged.now()
     if isinstance(verdict, Asks) or judged.name in run.talk.rights.requests:
-        given = await _word(judged, verdict)
+        given = await word(run, judged.name, verdict, judged.now)
         return await _after(judged, given) if given.allowed else judged.refused(_no(given))
     match verdict:
         case Allowed(cause=cause, rule=rule, argv=argv):
@@ -63,25 +66,25 @@ async def permission(run: Work, tool: Tool, call: Call, parameters: Any) -> Perm
             return Permitted()
 
 
-async def _word(judged: _Judged, verdict: Verdict | None) -> ConsentGiven:
-    """Ask unless asked already, then wait until the word is in the journal, whoever wrote it."""
-    run, heard = judged.run, asyncio.Event()
+async def word(run: Work, name: str, verdict: Verdict | None, now: Judging) -> ConsentGiven:
+    """Ask unless asked already, then wait until the word is in the journal, whoever wrote it; `now` judges anew."""
+    heard = asyncio.Event()
 
     def hear(told: Told) -> None:
-        if _stirs(told.entry, run.session, judged.name):
+        if _stirs(told.entry, run.session, name):
             heard.set()
 
     forget = run.journal.listen(hear)
     try:
-        if isinstance(verdict, Asks) and judged.name not in run.talk.rights.requests:
+        if isinstance(verdict, Asks) and name not in run.talk.rights.requests:
             await run.record(ConsentAsked(verdict.request, Text(verdict.arguments)))
-            told = {"id": judged.name, "text": f"{verdict.request.tool}: {verdict.request.object}"}
+            told = {"id": name, "text": f"{verdict.request.tool}: {verdict.request.object}"}
             await run.hooked("question", verdict.request.tool, question=told)
-        while (given := run.talk.rights.given.get(judged.name)) is None:
+        while (given := run.talk.rights.given.get(name)) is None:
             heard.clear()
-            await _speak(judged, await judged.now())
-            if judged.name not in run.talk.rights.given:
-                run.looked.add(judged.name)
+            await _speak(run, name, await now())
+            if name not in run.talk.rights.given:
+                run.looked.add(name)
                 await heard.wait()
     finally:
         forget()
@@ -96,9 +99,8 @@ def _stirs(entry: Entry, session: str, name: str) -> bool:
     return isinstance(event, ModeSet) and entry.session == session
 
 
-async def _speak(judged: _Judged, verdict: Verdict | None) -> None:
+async def _speak(run: Work, name: str, verdict: Verdict | None) -> None:
     """A mode or a rule that decides it by now speaks for the person; not while one is speaking."""
-    run, name = judged.run, judged.name
     if verdict is None or isinstance(verdict, Asks) or name in run.claimed:
         return
     run.claimed.add(name)

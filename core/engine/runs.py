@@ -300,7 +300,7 @@ class Runs:
     async def _last_word(self, live: Live, begun: tuple[RunEvent, ...]) -> LastWord | None:
         """Work a run to its end; None where it waits for a person and needs no last word."""
         try:
-            return await to_its_end(live.work, begun, self._bench.models.learn)
+            return await to_its_end(live.work, begun, self._bench.do)
         except asyncio.CancelledError:
             if live.stopping:
                 return RunEnded("stopped", live.stopping)

@@ -7,6 +7,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from core.domain.agents import is_agent
 from core.domain.problems import Problem
 from core.domain.tiers import choose
 from core.models.model import Delta, Fault, Model, Request
@@ -101,6 +102,8 @@ class Catalogue:
             return Scripted(read_script(script))
         if name in CHOSEN:
             return self.model(self.chosen(name), script)
+        if is_agent(name):
+            return Elsewhere(name)
         site, model = self.named(name)
         self._server(site, Key())
         return Served(self, name, site, model)
@@ -214,6 +217,19 @@ class Catalogue:
         if mine.input is not None and mine.output is not None:
             known = replace(known, price=Price(Figures(mine.input, mine.output, mine.cached), source="you"))
         return known
+
+
+class Elsewhere:
+    """In the place of a model where an agent of others works: nothing is asked of it but in its own sessions."""
+
+    window = 0
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
+        why, do = "It is an agent of others and no model.", "Choose a model for this work."
+        raise Fault(f"{self._name} cannot be asked this.", why, do, again=False)
 
 
 class Served:

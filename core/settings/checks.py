@@ -9,7 +9,7 @@ from pydantic import ConfigDict, TypeAdapter
 from core.domain.address import check_address, check_proxy
 from core.domain.problems import Problem
 from core.domain.tiers import NAMES
-from core.settings.schema import Provider, Settings, ToolServer, about
+from core.settings.schema import OutsideAgent, Provider, Settings, ToolServer, about
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
 MODEL = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}/\S.{0,199}|scripted")
@@ -38,6 +38,8 @@ def refuse_wrong(name: str, value: Any) -> None:
         _refuse_providers(value)
     if name == "tool_servers":
         _refuse_tool_servers(value)
+    if name == "agents":
+        _refuse_agents(value)
     if name == "web_search_url" and value:
         check_address(value, plain=True)
     if name == "proxy" and value:
@@ -54,6 +56,17 @@ def _models(name: str, value: Any) -> list[str]:
     if name == "text_calls":
         return list(value)
     return [price.model for price in value] if name == "prices" else []
+
+
+def _refuse_agents(agents: tuple[OutsideAgent, ...]) -> None:
+    for agent in agents:
+        if not NAME.fullmatch(agent.name):
+            raise _wrong("agents", f"{agent.name!r} is no name: small letters, digits, dots and dashes.")
+        if not agent.command.strip():
+            raise _wrong("agents", f"{agent.name} has no command.")
+    names = [agent.name for agent in agents]
+    if twice := next((one for one in names if names.count(one) > 1), ""):
+        raise _wrong("agents", f"{twice} is there twice.")
 
 
 def _refuse_providers(providers: tuple[Provider, ...]) -> None:

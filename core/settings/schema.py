@@ -108,6 +108,23 @@ class ToolServer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OutsideAgent:
+    """A program of others that works in a folder by itself, spoken to by the Agent Client Protocol.
+
+    Attributes:
+        name: what stands after `agent/` where a model is named.
+        command: the program; `args` are its arguments.
+    """
+
+    name: str
+    command: str
+    args: tuple[str, ...] = ()
+
+    def words(self) -> tuple[str, ...]:
+        return (self.command, *self.args)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All of them. A new one is one field here."""
 
@@ -171,6 +188,9 @@ class Settings:
     )
     tool_servers: tuple[ToolServer, ...] = setting(
         (), About("Tool servers", "Tool servers", "Programs that bring tools of their own: `journeyman mcp`.")
+    )
+    agents: tuple[OutsideAgent, ...] = setting(
+        (), About("Other agents", "Other agents", "Agents of others that work in your folders: `journeyman agents`.")
     )
     proxy: str = setting(
         "", About("Network", "Proxy", "Requests go through it, but not those to this machine. Empty: none is used.")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from core.domain.consent import ConsentRequest, OpenConsent
+from core.domain.consent import ConsentOption, ConsentRequest, OpenConsent
 from core.domain.question import Option, Part, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
@@ -205,7 +205,9 @@ class Reader:
         lists = {name: tuple(request.get(name, ())) for name in ("taint", "patterns")}
         arguments = plain.get("arguments", {})
         whole = self.blob(arguments["blob"]).decode("utf-8", "replace") if arguments.get("blob") else ""
-        return OpenConsent(session, ConsentRequest(**{**request, **lists}), whole or arguments.get("head", ""), asked)
+        options = tuple(ConsentOption(**one) for one in request.get("options", ()))
+        made = ConsentRequest(**{**request, **lists, "options": options})
+        return OpenConsent(session, made, whole or arguments.get("head", ""), asked)
 
     def _number(self, session: str) -> int:
         if session not in self._numbers:
