@@ -63,7 +63,9 @@ async def _show(context: Context) -> None:
     out.write(f"  from: {origin}, {_day(one.memory.made)}; learnt {one.memory.evidence} ×; sure {said.confidence:.0%}")
     ahead = ", ".join(f"{left:.2f} in {days} days" for days, left in shown.ahead[1:])
     out.write(f"  strength: {one.strength:.2f} now; {ahead} when nobody uses it")
-    out.write(f"  used: {_share(shown.with_it)}; told and not used: {_share(shown.without)}")
+    told = shown.with_it.runs + shown.without.runs
+    went = f"with it {_share(shown.with_it)}, told and not used {_share(shown.without)}"
+    out.write(f"  used in {shown.with_it.runs} of {told} runs that were told it; {went}")
     for link in shown.links:
         out.write(f"  says otherwise: {link.id}  {link.said.text}")
     for change in shown.changes:
@@ -219,9 +221,7 @@ def _line(one: Listed) -> str:
 
 
 def _share(share: Share) -> str:
-    if not share.judged:
-        return f"{share.runs} runs, none judged"
-    return f"{share.runs} runs, {share.good} of {share.judged} judged went well"
+    return f"{share.good} of {share.judged} judged went well" if share.judged else "none was judged"
 
 
 def _change(change: Change) -> str:

@@ -45,9 +45,10 @@ class Standing:
 class Meaning:
     """Lives on one loop. `chosen` says which model: a folder, the name of the package, or nothing."""
 
-    def __init__(self, book: MemoryBook, chosen: Callable[[], str]) -> None:
+    def __init__(self, book: MemoryBook, chosen: Callable[[], str], wait_s: float = WAIT_S) -> None:
         self._book = book
         self._chosen = chosen
+        self._wait_s = wait_s
         self._turn = asyncio.Lock()
         self._wake = asyncio.Event()
         self._process: Process | None = None
@@ -70,7 +71,7 @@ class Meaning:
         self._asked_at = asyncio.get_running_loop().time()
         wanted = {"do": "find", "text": text[:LONGEST], "places": list(places), "most": NEAREST}
         try:
-            async with asyncio.timeout(WAIT_S if self._model else START_S):
+            async with asyncio.timeout(self._wait_s if self._process else START_S):
                 found = (await self._ask(wanted))["found"]
         except (TimeoutError, Problem):
             return NOTHING

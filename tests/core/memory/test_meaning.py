@@ -23,7 +23,7 @@ from core.memory.memory import Memories, edited
 from core.memory.wordpiece import WordPiece
 from core.store.database import Database
 from core.store.memory_book import MemoryBook
-from tests.core.engine.scenes import bounded, opened, played
+from tests.core.engine.scenes import BOUND_S, bounded, opened, played
 from tests.core.memory.made import Days
 from tests.core.memory.small_model import HEADS, WIDTH, random_model, small_model
 
@@ -38,7 +38,7 @@ class Shelf:
         self.chosen = chosen
         self.database = Database(folder / "journeyman.db", synchronous="OFF")
         book = MemoryBook(folder / "journeyman.db", self.database, indexed)
-        self.meaning = Meaning(book, lambda: self.chosen)
+        self.meaning = Meaning(book, lambda: self.chosen, BOUND_S)
         self.memories = Memories(book, Days(), self.meaning)
 
     async def keep(self, text: str, place: str = "", around: str = "") -> Kept:
