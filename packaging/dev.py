@@ -24,7 +24,7 @@ python3 packaging/dev.py COMMAND
   test --user          the attack cases as an ordinary user, also where root asks
   test --servers ...   the same, also against large model servers, which are installed once
   check                style, types and the rules of the house
-  bench [words ...]    measure speed
+  bench [words ...]    measure speed; with --write all of it, into resources/help/figures.md
   soak --minutes N     random work, faults, kills and restarts for so long; says what broke and what grew
   bundle [DIR]         what can be installed without a Python: a tarball and a .deb (on macOS an image, on Windows
                        a set-up program), into DIR, else dist

@@ -125,6 +125,14 @@ async def trust(book: RuleBook, folder: str, trusted: bool, pins: Mapping[str, s
     await book.add([replace(said, matches=(*said.matches, *kept))])
 
 
+async def forget(book: RuleBook, folder: str) -> None:
+    """A folder that is gone takes along what was said of it, and of what was in it."""
+    gone = Path(_key(folder))
+    for rule in book.read().rules or ():
+        if rule.scope == "folder" and rule.where and Path(rule.where).is_relative_to(gone):
+            await book.revoke(rule.id)
+
+
 async def trust_also(book: RuleBook, folder: str, marks: Mapping[str, str]) -> None:
     """Of a folder that is trusted already: these files as they are now, because the person wrote them."""
     if (said := _said(book.read(), folder)) and said.effect == "allow":

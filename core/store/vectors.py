@@ -2,9 +2,11 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
+
+from core.domain.problems import Problem
 
 SLICE = 5_000
 
@@ -43,7 +45,7 @@ class Vectors:
 
 def lacking(file: Path, model: str, after: int, most: int) -> list[Lacking]:
     """Active memories that this model has not seen, from a key on; for a thread that may wait."""
-    with closing(_opened(file)) as db:
+    with _opened(file) as db:
         rows = db.execute(
             "SELECT m.key, m.version, m.text, m.around FROM memory m LEFT JOIN memory_vector v"
             " ON v.key = m.key AND v.model = ? WHERE m.key > ? AND m.standing = 'active' AND v.key IS NULL"
@@ -55,7 +57,7 @@ def lacking(file: Path, model: str, after: int, most: int) -> list[Lacking]:
 
 def counted(file: Path, model: str) -> tuple[int, int]:
     """How many vectors this model has made, of how many active memories."""
-    with closing(_opened(file)) as db:
+    with _opened(file) as db:
         (made,) = db.execute("SELECT count(*) FROM memory_vector WHERE model = ?", (model,)).fetchone()
         (active,) = db.execute("SELECT count(*) FROM memory WHERE standing = 'active'").fetchone()
         return int(made), int(active)
@@ -63,7 +65,7 @@ def counted(file: Path, model: str) -> tuple[int, int]:
 
 def newer(file: Path, model: str, after: int) -> Iterator[tuple[int, int, bytes]]:
     """Number, key and vector of all that were written since, in order."""
-    with closing(_opened(file)) as db:
+    with _opened(file) as db:
         while True:
             rows = db.execute(
                 "SELECT number, key, vector FROM memory_vector WHERE number > ? AND model = ? ORDER BY number LIMIT ?",
@@ -75,6 +77,12 @@ def newer(file: Path, model: str, after: int) -> Iterator[tuple[int, int, bytes]
             after = rows[-1][0]
 
 
-def _opened(file: Path) -> sqlite3.Connection:
-    """A connection of its own."""
-    return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+@contextmanager
+def _opened(file: Path) -> Iterator[sqlite3.Connection]:
+    """A connection of its own; a Problem where the file cannot be read."""
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            yield db
+    except sqlite3.Error as error:
+        do = "Look with `journeyman doctor`."
+        raise Problem("What memories mean cannot be read.", f"{error}.", do) from error
