@@ -154,13 +154,15 @@ class Engine(Care, Deciding):
     async def warm_up(self) -> None:
         """Make what a person's first wishes would wait for, now that the window is there."""
 
-        def make(_: object = None) -> None:
+        def make() -> None:
             for kind in KINDS:
                 adapter(kind)
             specs()
             for name in ("core.engine.history", "core.engine.past"):
                 import_module(name)
 
+        # The first brings pydantic before anything can be asked: two threads that import it at once see half of it.
+        adapter("run_started")
         await asyncio.to_thread(make)
 
     async def walls(self) -> WallsFound:

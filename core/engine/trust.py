@@ -178,11 +178,16 @@ def _mark(broker: Broker, name: str) -> str:
 
 def refuse_unfit(folder: Path, data: Path) -> None:
     """No agent works in a whole home, a whole disk, or our own data."""
-    real = folder.resolve()
-    if real in (Path.home().resolve(), Path(real.anchor), data.resolve()):
-        names = {Path(real.anchor): "the whole disk", data.resolve(): "the data of Journeyman"}
-        what = f"An agent cannot work in {real}."
-        raise Problem(what, f"It is {names.get(real, 'your whole home')}.", "Choose a folder in it, or make one.")
+    real, home = folder.resolve(), Path.home().resolve()
+    why = ""
+    if real == Path(real.anchor):
+        why = "It is the whole disk"
+    elif real == data.resolve():
+        why = "It is the data of Journeyman"
+    elif home.is_relative_to(real):
+        why = "It is your whole home" if home == real else "Your whole home lies in it"
+    if why:
+        raise Problem(f"An agent cannot work in {real}.", f"{why}.", "Choose a folder in it, or make one.")
 
 
 async def pass_on(book: RuleBook, folder: str, other: str) -> None:

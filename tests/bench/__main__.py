@@ -6,8 +6,11 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from tests.bench.bench import Bench, Figure
+from tests.bench.consents import consents
 from tests.bench.editor import editing
+from tests.bench.faults import faults
 from tests.bench.filled import filled
+from tests.bench.growth import growth
 from tests.bench.kill import kills
 from tests.bench.loop import rounds
 from tests.bench.memory import memory
@@ -25,8 +28,11 @@ BENCHES = (
     Bench("wire", "our own cost of a streamed chunk, against bare httpx that splits lines and reads JSON", chunks),
     Bench("memory", "memory beside plain FTS5 at 1k, 10k and 100k: writing, asking, and what is found", memory),
     Bench("sandbox", "what the walls add to a command, side by side with a plain one", commands),
+    Bench("consents", "how often forty everyday tasks ask a person, by mode, without rules and with them", consents),
     Bench("scan", "looking at a folder of 100,000 files, before and after a command", looks),
     Bench("editor", "a skill of 10,000 lines: opening it, and a key press until it is painted", editing),
+    Bench("faults", "broken model servers beside eight streams: how long the window stands still for each", faults),
+    Bench("growth", "eight hours of eight runs that stream, as fast as it goes: what the program grows by", growth),
     Bench("window", "first paint against an empty window, long lists and sessions, keys beside eight streams", window),
 )
 
