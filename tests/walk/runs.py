@@ -267,7 +267,8 @@ def kill(walk: Walk) -> None:
     known = {one.id for one in walk.rows()}
     walk.kill()
     walk.open()
-    assert {one.id for one in walk.rows()} == known and not walk.rows("running")
+    walk.until(lambda: not walk.rows("running"), "what was going is known to be interrupted")
+    assert {one.id for one in walk.rows()} == known, "nothing is lost"
     walk.hands.session(row.title)
     walk.walker.thing("run.title", row.title)
     going_on = walk.chance.random() < 0.5
