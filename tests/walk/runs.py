@@ -1,7 +1,7 @@
 """Acts with runs: begun, asked, answered, queued, steered, paused, stopped, broken off, looked at from all sides."""
 
 from core.domain.sessions import SessionRow
-from tests.e2e.tree import ENABLED, FOCUSED
+from tests.e2e.tree import ENABLED
 from tests.walk.walk import Walk
 
 OPEN = ("waiting", "running", "paused", "interrupted")
@@ -281,8 +281,3 @@ def kill(walk: Walk) -> None:
     if walk.status(row.id) == "running":
         walk.hands.press("run.stop", keys="ctrl+period")
         walk.comes_to(row.id, "stopped", "done")
-
-
-def focused(walk: Walk) -> bool:
-    """Somebody has the keyboard."""
-    return any(one.has(FOCUSED) for one in walk.walker.seen())
