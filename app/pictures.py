@@ -64,6 +64,7 @@ FORM: Final = "Minutes of Monday's meeting"
 DONE: Final = "Letter about the mould"
 FAILED: Final = "Fix flaky checkout test"
 FORK: Final = "Fix flaky checkout test, again"
+HELPED: Final = "Compare three heat pumps"
 LONG: Final = "Summarise Q3 support tickets"
 INTERRUPTED: Final = "Back up the photo archive"
 OFFERS: Final = (
@@ -147,7 +148,7 @@ class _Stage:
             page.show_alignment(Past(Journal(database, self.reader), self.reader).compare(a, b))
 
     def close(self) -> None:
-        self.window.view.stop_reading()
+        self.window.desk.stop_reading()
         self.shell.deleteLater()
         self.reader.close()
 
@@ -197,6 +198,12 @@ def _run(stage: _Stage) -> Screens:
     yield "answer-long", stage.shell
     stage.select("compaction", "")
     yield "compaction", stage.shell
+    stage.go(HELPED)
+    stage.select("delegate", "")
+    page = stage.window.view.page
+    if page.chosen:
+        page.model.turn_nest(page.chosen.row)
+    yield "sub-agent", stage.shell
 
 
 def _steps(stage: _Stage) -> Screens:
@@ -264,7 +271,7 @@ def _beside(stage: _Stage) -> Screens:
     yield "beside", stage.shell
     window.desk.show_beside("")
     for title in (WAITING, DONE, FAILED):
-        window.desk.tabs.close(stage.id_of(title))
+        window.desk.side.tabs.close(stage.id_of(title))
 
 
 def _sessions(stage: _Stage) -> Screens:

@@ -112,7 +112,7 @@ class Program(QObject):
         self._heartbeat.close()
         if self._tray:
             self._tray.close()
-        self.window.view.stop_reading()
+        self.window.desk.stop_reading()
         self._shell.deleteLater()
         if self._reader:
             self._reader.close()

@@ -85,10 +85,10 @@ class ChangesPanel(QWidget):
         self._lines.undo_wanted.connect(self._undo_part)
         self._name = ElidedLabel("", look.fonts.mono, name="changes.name")
         self._name.setSizePolicy(self._name.sizePolicy().Policy.Maximum, self._name.sizePolicy().Policy.Fixed)
-        self._which = Button(look, "", name="changes.which", tone="quiet")
+        self._which = Button(look, "", name="changes.which", tone="quiet", opens=True)
         self._which.setToolTip(self.tr("Everything, or what one step changed"))
         self._which.clicked.connect(lambda: self._pop_up(self._which, self._which_menu()))
-        self._shape = Button(look, "", name="changes.shape", tone="quiet")
+        self._shape = Button(look, "", name="changes.shape", tone="quiet", opens=True)
         self._shape.setToolTip(self.tr("Unified or side by side"))
         self._shape.clicked.connect(self._turn_shape)
         self._previous = Button(look, "", name="changes.previous", tone="quiet", icon="chevron-up")
@@ -244,8 +244,8 @@ class ChangesPanel(QWidget):
             return
         self._name.show_text(visible(story.path))
         change = self._change
-        self._which.setText((self._step_name(change) if change else self.tr("everything")) + "  ▾")
-        self._shape.setText((self.tr("Side by side") if self._beside else self.tr("Unified")) + "  ▾")
+        self._which.setText(self._step_name(change) if change else self.tr("everything"))
+        self._shape.setText(self.tr("Side by side") if self._beside else self.tr("Unified"))
         self._note.setText(self._say(story))
         self._undo.setVisible(story.kept and not story.back)
         before = change.before if change else story.changes[0].before

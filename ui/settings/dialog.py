@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QCompleter,
     QDialog,
@@ -31,7 +31,8 @@ from ui.widgets.button import Button
 from ui.widgets.scroll import FittingScroll
 from ui.widgets.words import breakable, label
 
-SIZE: Final = (760, 560)
+SIZE: Final = (820, 580)
+AROUND: Final = QSize(24, 60)  # the frame of a window, and what shows of the one below
 PAGES_WIDTH: Final = 170
 UNMOVED: Final = frozenset({"reduced_motion"})  # nothing in this window slides or fades, so there is nothing to lessen
 
@@ -63,7 +64,8 @@ class SettingsDialog(QDialog):
         self.setObjectName("settings")
         self.setWindowTitle(self.tr("Settings"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(look.size(SIZE[0]), look.size(SIZE[1]))
+        room = self.screen().availableGeometry().size()
+        self.resize(QSize(look.size(SIZE[0]), look.size(SIZE[1])).boundedTo(room - AROUND))
         self._search = QLineEdit()
         self._search.setObjectName("settings.search")
         self._search.setAccessibleName(self.tr("Search settings"))
