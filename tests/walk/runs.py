@@ -189,7 +189,7 @@ def views(walk: Walk) -> None:
     """All views of a session, with the keys or the wheel that move in them."""
     row = walk.chance.choice(walk.rows())
     walk.hands.session(row.title)
-    for name in walk.chance.sample(VIEWS, len(VIEWS)):
+    for name in walk.chance.sample(VIEWS, len(VIEWS) if walk.by == "mouse" else 2):  # the way by keys is long
         walk.hands.turn("run.tabs", name)
         shown = walk.walker.thing("run.title")
         if walk.by == "mouse":
