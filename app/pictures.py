@@ -16,6 +16,7 @@ from app.crash import told as crash_report
 from app.display import application
 from app.memory_pictures import memory_pages
 from app.mishaps import Mishaps
+from app.sample_servers import SERVERS
 from app.skill_pictures import skill_pages
 from core.domain.problems import Trouble
 from core.domain.rules import Rule
@@ -307,6 +308,7 @@ def _dialogs(stage: _Stage) -> Screens:
     day = datetime(2026, 11, 23, 9).astimezone().timestamp()
     settings.show_schedules([Schedule("k3f9", "Sort what came into the inbox", str(ROOM), "", 0, int(day * 1e6), "1d")])
     settings.show_data(DataState(str(ROOM), 48_300_000, 35_120, 42, 1, ("2026-11-20 09.12",)))
+    settings.tools.show_servers(SERVERS)
     settings.open()
     pages = settings.findChild(QListWidget, "settings.pages")
     assert isinstance(pages, QListWidget)

@@ -84,7 +84,11 @@ class SessionWishes(QObject):
 
         async def look() -> None:
             files, commands = await self._bridge.ask(partial(_files, folder))
-            self._view.composer.completion.set_found(files, commands)
+            completion = self._view.composer.completion
+            completion.set_found(files, commands)
+            resources, prompts = await self._bridge.ask(_extras)  # a server may have to be started for it
+            if resources or prompts:
+                completion.set_found([*resources, *files], {**commands, **prompts})
 
         self._tasks.start(look(), "list files")
 
@@ -167,3 +171,10 @@ async def _files(folder: str, engine: "Engine") -> tuple[list[str], dict[str, st
 
     own = await asyncio.to_thread(engine.commands, Path(folder))
     return await asyncio.to_thread(walk), {name: command.about for name, command in own.items()}
+
+
+async def _extras(engine: "Engine") -> tuple[list[str], dict[str, str]]:
+    """What tool servers offer besides tools: resources by `@`, prompts by `/`."""
+    found = await engine.servers.extras()
+    prompts = {each.typed: " ".join((*(f"<{name}>" for name in each.arguments), each.about)) for each in found.prompts}
+    return [each.typed for each in found.resources], prompts

@@ -124,6 +124,8 @@ class MainWindow(QWidget):
         batch, shown = sort(facts), self.selection.session
         if batch.gone:
             self.drop_sessions(batch.gone)
+        if batch.servers:
+            self.status.show_servers(batch.servers)
         ask_anew = self.known.take(batch)
         for row in batch.touched.values():
             self.sessions.update_session(row)

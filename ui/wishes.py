@@ -33,6 +33,7 @@ class Wishes(QObject):
         self.beginning.drop.files_dropped.connect(self.exchange.drop)
         window.start.others_wanted.connect(self.exchange.bring)
         window.settings_wanted.connect(lambda: self.settings.open())
+        window.status.servers_wanted.connect(lambda: self.settings.open(window.tr("Tool servers")))
         window.start.demo_wanted.connect(self.start_demo)
         window.sessions.searched.connect(self.search)
         window.sessions.renamed.connect(self.rename)

@@ -64,7 +64,8 @@ def skill(walk: Walk) -> None:
     walk.hands.press("skill.save", keys="ctrl+s")
     walk.walker.until(lambda: _skills(walk).get(name, 0) >= 1, "it is saved")
     for tab in ("Difference", "Used in", "Write"):
-        walk.hands.turn("skill.tabs", tab)
+        if walk.by == "mouse":  # Tab is a sign of the text there
+            walk.hands.turn("skill.tabs", tab)
 
 
 def _skills(walk: Walk) -> dict[str, int]:
@@ -150,17 +151,16 @@ def beside(walk: Walk) -> None:
 
 
 def tabs(walk: Walk) -> None:
-    """Two sessions at hand, and from one to the other."""
+    """Two sessions at hand, and from one to the other; then each tab is closed."""
     for row in walk.chance.sample(walk.rows(), 2):
         walk.hands.session(row.title)
         walk.hands.command("Keep the session in a tab", "ctrl+t")
-    walk.walker.thing("tabs")
-    walk.hands.command("Next tab", "ctrl+Next")
+    walk.walker.thing("Desk.tabs", role="page tab")
     walk.hands.command("Previous tab", "ctrl+Prior")
-    while one := walk.walker.seen("tabs", role="page tab"):
-        walk.hands.session(one[0].name)
+    while left := len(walk.walker.seen("Desk.tabs", role="page tab")):
+        walk.hands.command("Next tab", "ctrl+Next")
         walk.hands.command("Keep the session in a tab", "ctrl+t")
-        walk.walker.until(lambda: len(walk.walker.seen("tabs", role="page tab")) < len(one), "a tab less")
+        walk.walker.until(lambda: len(walk.walker.seen(name="Close the tab")) < left, "a tab less")
 
 
 def commands(walk: Walk) -> None:

@@ -34,10 +34,12 @@ class Said:
 
 
 def of_question(question: Question) -> Said:
-    text = visible(question.text)
+    text, server = visible(question.text), question.server
+    asks = _tr("The tool server {} asks: {}").format(server, text) if server else ""
+    spoken = asks or _tr("Question: {}").format(text)
     return Said(
-        question.id, "question", "circle-question-mark", text, visible(question.why), text,
-        _tr("Question: {}").format(text), question.asked, until=_until(question), then=_then(question),
+        question.id, "question", "circle-question-mark", text, visible(question.why), text, spoken, question.asked,
+        _tr("tool server {}").format(server) if server else "", _until(question), _then(question),
     )  # fmt: skip
 
 

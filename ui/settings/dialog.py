@@ -19,11 +19,12 @@ from PySide6.QtWidgets import (
 from core.domain.problems import Trouble
 from core.domain.rules import Rule
 from core.domain.schedule import Schedule
-from core.settings.schema import MODELS, WEB, About, Settings
+from core.settings.schema import MODELS, TOOLS, WEB, About, Settings
 from ui.settings.fields import control, settable
 from ui.settings.models import ModelsPage
 from ui.settings.pages import DataPage, DataState, FoldersPage, RulesPage, is_of_folder
 from ui.settings.schedules import SchedulesPage
+from ui.settings.tool_servers import ToolServersPage
 from ui.settings.web import WebKey
 from ui.theme import Look
 from ui.widgets.announce import announce
@@ -56,6 +57,7 @@ class SettingsDialog(QDialog):
     schedule_added = Signal(object)
     schedule_removed = Signal(str)
     servers_wanted = Signal(str, str)  # what, and of which server or model
+    tools_wanted = Signal(str, str, str)  # what, of which tool server, and of which of its tools or keys
 
     def __init__(self, look: Look, shown: Shown, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -99,7 +101,7 @@ class SettingsDialog(QDialog):
         """Show these instead, on the page that is open."""
         self._shown = shown
         page = self._pages.currentItem().text()
-        servers = self.models.found
+        servers, tools = self.models.found, self.tools.found
         self._pages.blockSignals(True)
         self._pages.clear()
         while (old := self._stack.widget(0)) is not None:
@@ -111,6 +113,8 @@ class SettingsDialog(QDialog):
             self.show_data(self._data)
         if servers:
             self.models.show_servers(servers)
+        if tools:
+            self.tools.show_servers(tools)
         self._pages.blockSignals(False)
         self._pages.setCurrentRow(0)
         self.show_page(page)
@@ -172,6 +176,8 @@ class SettingsDialog(QDialog):
         here = self._pages.item(place)
         if here.text() == self.tr(MODELS) and self.models.found is None:
             self.servers_wanted.emit("first", "")  # a keyring is asked for keys only when somebody wants to see them
+        if here.text() == self.tr(TOOLS) and self.tools.found is None:
+            self.tools_wanted.emit("look", "", "")
 
     def _fill(self) -> None:
         pages: dict[str, list[tuple[str, About]]] = {}
@@ -194,6 +200,10 @@ class SettingsDialog(QDialog):
                 column.insertWidget(column.count() - 1, key)
                 self._found.append((self.tr("web search key searxng brave tavily").casefold(), key))
             self._add(title, page)
+        self.tools = ToolServersPage(self._look)
+        self.tools.wanted.connect(self.tools_wanted)
+        self._add_whole(self.tr(TOOLS), self.tools)
+        self._found.append((self.tr("tool servers mcp model context protocol tools key").casefold(), self.tools))
         known, why = self._shown.rules, self._shown.why
         rules = RulesPage(self._look, None if known is None else [r for r in known if not is_of_folder(r)], why)
         folders = FoldersPage(self._look, None if known is None else [r for r in known if is_of_folder(r)], why)
