@@ -2,6 +2,7 @@
 
 import argparse
 from functools import partial
+from pathlib import Path
 from typing import NoReturn, get_args
 
 from app import __version__
@@ -246,7 +247,20 @@ def _replay(commands: "argparse._SubParsersAction[_Parser]") -> None:
     _json(replay, "print the entries that are made, one JSON object a line")
 
 
+def understood(words: list[str]) -> argparse.Namespace:
+    """What was typed. `journeyman FILE`, as a double click says it, means `journeyman open FILE`."""
+    try:
+        return parser().parse_args(words)
+    except UsageError:
+        place = 2 if words[:1] == ["--home"] else 0
+        if not words[place:] or not Path(words[place]).is_file():
+            raise
+        return parser().parse_args([*words[:place], "open", *words[place:]])
+
+
 def _exchange(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    show = _add(commands, "open", "Open the window, and in it runs of other agents or exported ones, to be read.")
+    show.add_argument("files", metavar="FILE", nargs="*")
     export = _add(commands, "export", "Write a session, with its sub-agents, in a format that others read.")
     export.add_argument("session", metavar="SESSION")
     export.add_argument("--as", dest="form", choices=FORMATS, default="md", help="the format (else md)")

@@ -1,5 +1,6 @@
 """The way to the first paint, with nothing heavy on it; and to the window of another that has the folder already."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QDeadlineTimer, QEventLoop, QTimer
@@ -18,12 +19,13 @@ PAUSE_S = 0.02
 PAINT_MS = 200
 
 
-def show(folder: Path, *, safe: bool = False) -> int:
-    """Open the window and stay until it is closed; where one is open for this folder, bring it forward."""
+def show(folder: Path, files: Sequence[str] = (), *, safe: bool = False) -> int:
+    """Open the window and stay until it is closed; where one is open for this folder, bring it forward. In it `files`
+    are opened to be read."""
     lock = Lock(places.lock(folder))
     if not lock.take():
         refuse_safe(safe)
-        code = _raise_other(folder, lock)
+        code = _raise_other(folder, lock, files)
         if code is not None:
             return code
     try:
@@ -34,7 +36,7 @@ def show(folder: Path, *, safe: bool = False) -> int:
         paint(app, shell)
         from app.program import Program  # all that is heavy comes now
 
-        program = Program(app, shell, state, folder, safe=safe)
+        program = Program(app, shell, state, folder, files, safe=safe)
         code = program.run()
         if program.backup:
             from app.restoring import put_back
@@ -58,16 +60,18 @@ def paint(app: QApplication, shell: Shell) -> None:
         app.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
 
 
-def _raise_other(folder: Path, lock: Lock) -> int | None:
+def _raise_other(folder: Path, lock: Lock, files: Sequence[str]) -> int | None:
     """Its exit code; None when it ended meanwhile, and the folder is ours. One that is just starting gets a moment."""
     import asyncio
 
     from app.output import terminal
     from app.owner import ask_owner
 
+    words = ["open", *files] if files else []
+
     async def ask() -> int | None:
         for _ in range(ASKED_AGAIN):
-            code = await ask_owner(places.socket(folder), [], folder, terminal())
+            code = await ask_owner(places.socket(folder), words, folder, terminal())
             if code is not None or lock.take():
                 return code
             await asyncio.sleep(PAUSE_S)

@@ -36,7 +36,7 @@ class EngineThread:
         self,
         folder: Path,
         feed: Feed,
-        show_window: Callable[[], None],
+        show_window: Callable[[list[str]], None],
         report: Callable[[BaseException], None],
         *,
         safe: bool = False,
@@ -116,9 +116,9 @@ class EngineThread:
         do_command = performer(services, self._folder)
 
         async def perform(words: list[str], folder: Path, out: Output) -> int:
-            if words:
+            if words and words[0] != "open":
                 return await do_command(words, folder, out)
-            self._show_window()
+            self._show_window(words[1:])
             return 0
 
         owner = Owner(places.socket(self._folder), perform)
@@ -135,7 +135,7 @@ class EngineThread:
 
     async def _stay(self, services: "Services") -> None:
         """Until the window leaves; what is scheduled begins meanwhile, but in safe mode nothing does by itself."""
-        from app.receiving import exchange_traces
+        from app.receiving import exchange_live
 
         schedules = services.engine.schedules
         async with asyncio.TaskGroup() as tasks:
@@ -143,11 +143,13 @@ class EngineThread:
             if not self._safe:
                 endless.append(tasks.create_task(services.meaning.watch(), name="meaning"))
                 tasks.create_task(schedules.watch(self._met, self._report), name="schedules")
-                tasks.create_task(exchange_traces(services.engine, self._leaving, self._report), name="traces")
+                tasks.create_task(exchange_live(services.engine, self._leaving, self._report), name="others, live")
+            indexing = tasks.create_task(services.engine.desk.keep_findable(), name="index imports")
             await asyncio.wrap_future(self._leaving)
             schedules.leave()
             for one in endless:
                 one.cancel()
+            indexing.cancel()
 
     async def _back_up(self, engine: "Engine") -> None:
         """A backup that fails is told, and stops nothing. What was in the trash long enough goes after it."""

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from app import places
-from app.arguments import UsageError, parser
+from app.arguments import UsageError, understood
 from app.commands.exits import FAILED, STOPPED, USAGE
 from app.output import Output, beside, terminal
 from app.single import Lock, refuse_safe
@@ -22,14 +22,14 @@ def main(typed: list[str] | None = None) -> int:
     words = sys.argv[1:] if typed is None else typed
     out = terminal()
     try:
-        read = parser().parse_args(words)
+        read = understood(words)
     except UsageError as error:
         out.complain(str(error))
         return USAGE
     folder = places.home(read.home)
     try:
-        if read.command is None:
-            return _window(folder, read.safe)
+        if read.command in {None, "open"}:
+            return _window(folder, [str(_here() / name) for name in read.files] if read.command else [], read.safe)
         if read.command == "screenshots":
             from app.screenshots import take
 
@@ -55,13 +55,13 @@ def main(typed: list[str] | None = None) -> int:
         return FAILED
 
 
-def _window(folder: Path, safe: bool) -> int:
+def _window(folder: Path, files: list[str], safe: bool) -> int:
     try:
         from app.desktop import show  # Qt is heavy, and a command line has no use for it
     except ImportError as error:
         do = "Install the system library that is named; `journeyman doctor` looks again."
         raise Problem("The window cannot be opened.", f"{error}.", do) from error
-    return show(folder, safe=safe)
+    return show(folder, files, safe=safe)
 
 
 def command(words: list[str], home: Path, out: Output, *, safe: bool = False) -> int:

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,12 +45,13 @@ SAFE = Trouble(
 class Program(QObject):
     """One window over one data folder, filled now that it is on the screen."""
 
-    wanted = Signal()
+    wanted = Signal(list)  # files to open
     troubled = Signal(Trouble)
 
     def __init__(
-        self, app: QApplication, shell: Shell, state: WindowState, folder: Path, *, safe: bool = False
-    ) -> None:
+        self, app: QApplication, shell: Shell, state: WindowState, folder: Path, files: Sequence[str] = (), *,
+        safe: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__()
         self._app, self._shell, self._state, self._folder, self._safe = app, shell, state, folder, safe
         self._look = self._chosen(theme_name(app, state))
@@ -65,7 +66,9 @@ class Program(QObject):
         self._heartbeat = Heartbeat(folder)
         self._reader: Reader | None = None
         self._tray: Tray | None = None
-        self.wanted.connect(self._come_forward, Qt.ConnectionType.QueuedConnection)
+        self._files = list(files)
+        self._take: Callable[[Sequence[str]], None] = self._files.extend  # until somebody can open them
+        self.wanted.connect(self._hear_other, Qt.ConnectionType.QueuedConnection)
         self.troubled.connect(self.window.tell, Qt.ConnectionType.QueuedConnection)
         self._set: Callable[[str, Any], None] = lambda name, value: self._use(name, value)
         self.window.theme_wanted.connect(self._turn_theme)
@@ -99,6 +102,7 @@ class Program(QObject):
         engine.start()
         wishes = Wishes(self.window, engine, self._start_demo, str(self._folder))
         self._set = wishes.settings.change
+        self._take = wishes.imports.take
         wishes.tasks.start(self._meet(engine), "meet the engine")
         try:
             await leaving.wait()
@@ -133,6 +137,7 @@ class Program(QObject):
         self.window.read_from(self._reader)
         await asyncio.sleep(0)  # a click may come in between
         self.window.show_first()
+        self._take(self._files)
         self._open_tray()
         # Proven while nothing is asked of them: the first command need not wait for it.
         found = await engine.ask(lambda engine: engine.walls())
@@ -212,6 +217,11 @@ class Program(QObject):
 
     def _chosen(self, theme: str) -> Look:
         return Look(load_theme(theme), load_fonts(self._state.number("scale", 1.0)))
+
+    def _hear_other(self, files: list[str]) -> None:
+        """Somebody wanted to open another window here."""
+        self._come_forward()
+        self._take(files)
 
     def _come_forward(self) -> None:
         self._shell.setWindowState(self._shell.windowState() & ~Qt.WindowState.WindowMinimized)

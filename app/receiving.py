@@ -1,9 +1,10 @@
-"""Traces of other programs are received, and our own are sent, while the settings say so."""
+"""Other agents are watched, traces of theirs received and our own sent, while the settings say so."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from core.domain.problems import Problem
@@ -12,7 +13,7 @@ from core.engine.engine import Engine
 Report = Callable[[BaseException], None]
 
 
-async def exchange_traces(engine: Engine, leaving: "Future[None]", report: Report) -> None:
+async def exchange_live(engine: Engine, leaving: "Future[None]", report: Report) -> None:
     """On the engine's loop, until the window leaves. A port that is taken is told, and stops nothing."""
     changed = asyncio.Event()
     forget = engine.settings.listen(lambda _: changed.set())
@@ -20,6 +21,7 @@ async def exchange_traces(engine: Engine, leaving: "Future[None]", report: Repor
     left.add_done_callback(lambda _: changed.set())
     port, address = 0, ""
     sending: asyncio.Task[None] | None = None
+    watching: asyncio.Task[None] | None = None
     try:
         async with asyncio.TaskGroup() as tasks:
             while not left.done():
@@ -34,9 +36,15 @@ async def exchange_traces(engine: Engine, leaving: "Future[None]", report: Repor
                         sending.cancel()
                     work = _tried(engine.desk.send(address, report), report) if address else None
                     sending = tasks.create_task(work, name="send traces") if work else None
+                if settings.watch_agents != bool(watching):
+                    if watching:
+                        watching.cancel()
+                    work = engine.desk.watch(Path.home(), report) if settings.watch_agents else None
+                    watching = tasks.create_task(work, name="watch others") if work else None
                 await changed.wait()
-            if sending:
-                sending.cancel()
+            for task in (sending, watching):
+                if task:
+                    task.cancel()
     finally:
         forget()
         if port:

@@ -61,7 +61,8 @@ def test_the_desktop_finds_program_icon_and_type(recipe: Any, tmp_path: Path) ->
     entry = configparser.ConfigParser(interpolation=None)
     entry.optionxform = str  # type: ignore[assignment, method-assign]  # names keep their letters
     entry.read(tmp_path / "applications" / "journeyman.desktop")
-    assert entry["Desktop Entry"]["Exec"] == "journeyman" == entry["Desktop Entry"]["Icon"]
+    assert entry["Desktop Entry"]["Exec"] == "journeyman open %F" and entry["Desktop Entry"]["Icon"] == "journeyman"
+    assert entry["Desktop Entry"]["MimeType"] == "application/x-journeyman+json;"
     assert entry["Desktop Action safe"]["Exec"] == "journeyman --safe"
     for size in (16, 48, 256):
         picture = (tmp_path / f"icons/hicolor/{size}x{size}/apps/journeyman.png").read_bytes()

@@ -1,8 +1,8 @@
-"""Between the dialogs of export and import and the engine that does them: previews, progress, cuts."""
+"""Between the dialog of export and the engine that does it: previews, progress, cuts; and what is received."""
 
 import asyncio
 from collections import Counter
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +13,11 @@ from PySide6.QtWidgets import QDialog
 from core.domain.problems import Problem
 from ui.bridge import Bridge
 from ui.export_dialog import ExportDialog, Format
-from ui.import_dialog import ImportDialog, Left
 from ui.tasks import Tasks
 from ui.window import MainWindow
 
 if TYPE_CHECKING:
     from core.engine.engine import Engine
-    from core.exchange.imports import Brought
 
 TICK_MS = 100
 AROUND = 60  # samples of what is removed
@@ -37,7 +35,7 @@ class _Far:
 
 
 class ExchangeDoor(QObject):
-    """One of each dialog at a time."""
+    """One dialog at a time."""
 
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
         super().__init__(window)
@@ -90,60 +88,6 @@ class ExchangeDoor(QObject):
         dialog.cut.connect(work.cut)
         work.start(look(), "look for secrets")
         dialog.open()
-
-    def bring(self) -> None:
-        """Show what other agents left here, and open what is chosen."""
-        dialog = ImportDialog(self._window.look, self._window)
-        self.dialog = dialog
-        work = _Work(self._tasks, dialog)
-        now = [""]
-
-        async def look() -> None:
-            found = await self._bridge.ask(lambda engine: engine.desk.lying(Path.home()))
-            dialog.show_left([Left(one.agent, str(one.path), one.size, one.changed) for one in found])
-
-        async def bring(paths: Sequence[str]) -> None:
-            try:
-                brought = await self._bring(paths, work.far, now)
-            except Problem as problem:
-                dialog.show_trouble(str(problem))
-                return
-            dialog.accept()
-            self._tell(brought)
-
-        work.tick(lambda: dialog.show_progress(now[0], work.far.done, work.far.size) if now[0] else None)
-        dialog.wanted.connect(lambda paths: work.start(bring(paths), "import"))
-        dialog.cut.connect(work.cut)
-        work.start(look(), "look for runs of others")
-        dialog.open()
-
-    def drop(self, paths: Sequence[str]) -> None:
-        """Files that were dropped on the window."""
-
-        async def bring() -> None:
-            self._tell(await self._bring(paths, _Far(), [""]))
-
-        self._tasks.start(bring(), "import what was dropped")
-
-    async def _bring(self, paths: Sequence[str], far: _Far, now: list[str]) -> "list[Brought]":
-        brought = []
-        for path in paths:
-            far.done, now[0] = 0, self.tr("Reading {}…").format(Path(path).name)
-
-            async def bring(engine: "Engine", path: str = path) -> "Brought":
-                return await engine.desk.bring(Path(path), far.hear)
-
-            brought.append(await self._bridge.ask(bring))
-        return brought
-
-    def _tell(self, brought: "Sequence[Brought]") -> None:
-        if not brought:
-            return
-        self._window.go_to(brought[-1].session)
-        count = sum(len(one.sessions) for one in brought)
-        new = any(one.added for one in brought)
-        words = self.tr("1 session imported.") if count == 1 else self.tr("{} sessions imported.").format(count)
-        self._window.toast.say(words if new else self.tr("Everything in it was here already."))
 
     def _removed(self, removed: Counter[str], *, done: bool = False) -> str:
         if not removed:

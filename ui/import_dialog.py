@@ -41,7 +41,6 @@ class ImportDialog(QDialog):
     """`open()` it. The door looks, imports and answers."""
 
     wanted = Signal(list)  # paths
-    cut = Signal()
 
     def __init__(self, look: Look, parent: QWidget) -> None:
         super().__init__(parent)
@@ -77,7 +76,6 @@ class ImportDialog(QDialog):
         self._go = Button(look, self.tr("Open"), name="import.go", tone="primary")
         self._go.setEnabled(False)
         self._go.clicked.connect(self._want)
-        self.finished.connect(self.cut)
         row = QHBoxLayout()
         row.addWidget(files)
         row.addStretch(1)

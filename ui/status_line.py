@@ -22,6 +22,7 @@ class StatusLine(QFrame):
     theme_wanted = Signal()
     commands_wanted = Signal()
     help_wanted = Signal()
+    cut_wanted = Signal()
     servers_wanted = Signal()
     servers_changed = Signal()
 
@@ -45,10 +46,16 @@ class StatusLine(QFrame):
         self._walls.hide()
         self._traces = ElidedLabel("", look.fonts.second, "second", name="status.traces")
         self._traces.hide()
+        self._work = ElidedLabel("", look.fonts.second, "second", name="status.work")
+        stop = self.tr("Stop; what was read stays, and the next import goes on there")
+        self._cut = self._glyph("status.cut", self.tr("Stop the import"), stop, self.cut_wanted.emit)
+        self.show_work("")
+        row.addWidget(self._data, 1)
+        row.addWidget(self._work)
+        row.addWidget(self._cut)
         self._servers = Button(look, "", name="status.servers", tone="quiet")
         self._servers.clicked.connect(lambda: self.servers_wanted.emit())
         self._servers.hide()
-        row.addWidget(self._data, 1)
         row.addWidget(self._servers)
         row.addWidget(self._traces)
         row.addWidget(self._walls)
@@ -73,6 +80,12 @@ class StatusLine(QFrame):
         self._traces.setVisible(port > 0)
         self._traces.show_text(self.tr("Receiving traces on port {}").format(port))
         self._traces.setToolTip(self.tr("Programs on this machine send here; set it in the settings, under Network"))
+
+    def show_work(self, words: str, *, cut: bool = False) -> None:
+        """What goes on beside the runs; nothing for no words."""
+        self._work.setVisible(bool(words))
+        self._work.show_text(words)
+        self._cut.setVisible(cut)
 
     def show_servers(self, states: States) -> None:
         """How the tool servers are that are on; what failed goes first."""
@@ -111,12 +124,14 @@ class StatusLine(QFrame):
         self._data.setFont(look.fonts.second)
         self._walls.setFont(look.fonts.second)
         self._traces.setFont(look.fonts.second)
+        self._work.setFont(look.fonts.second)
         self._waiting.restyle(look)
         self._servers.restyle(look)
         self._commands.restyle(look)
         self.setFixedHeight(look.size(HEIGHT) + 6)
         side, glyph = look.size(SIDE), look.size(GLYPH)
-        for button, name in ((self._help, "circle-question-mark"), (self._theme, "sun-moon")):
+        glyphs = ((self._help, "circle-question-mark"), (self._theme, "sun-moon"), (self._cut, "x"))
+        for button, name in glyphs:
             button.setFixedSize(side, side)
             button.setIconSize(QSize(glyph, glyph))
             button.setIcon(icon(name, look.theme.second, glyph))

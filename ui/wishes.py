@@ -8,6 +8,7 @@ from ui.beginning import Beginning
 from ui.bridge import Bridge
 from ui.exchange_door import ExchangeDoor
 from ui.filing import Filing
+from ui.import_door import ImportDoor
 from ui.session_wishes import SessionWishes
 from ui.sessions.rows import Hit
 from ui.settings_door import SettingsDoor
@@ -29,9 +30,10 @@ class Wishes(QObject):
         window.meet(bridge, self.tasks.start)
         self.settings = SettingsDoor(window, bridge, self.tasks, folder)
         self.exchange = ExchangeDoor(window, bridge, self.tasks)
+        self.imports = ImportDoor(window, bridge, self.tasks)
         self.beginning = Beginning(window, bridge, self.tasks)
-        self.beginning.drop.files_dropped.connect(self.exchange.drop)
-        window.start.others_wanted.connect(self.exchange.bring)
+        self.beginning.drop.files_dropped.connect(self.imports.take)
+        window.start.others_wanted.connect(self.imports.open)
         window.settings_wanted.connect(lambda: self.settings.open())
         window.status.servers_wanted.connect(lambda: self.settings.open(window.tr("Tool servers")))
         window.start.demo_wanted.connect(self.start_demo)
@@ -63,7 +65,7 @@ class Wishes(QObject):
         if word == "export":
             self.exchange.export(sessions[0])
         elif word == "import":
-            self.exchange.bring()
+            self.imports.open()
         else:
             Filing(self._window, self._bridge, self.tasks).do(word, sessions)
 

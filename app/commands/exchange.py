@@ -74,6 +74,7 @@ async def bring(context: Context) -> int:
             code = FAILED
         else:
             _tell(context, path, brought)
+    await context.engine.desk.make_findable()
     return code
 
 

@@ -74,6 +74,8 @@ async def _search(context: Context, text: str) -> int:
             places = [{"seq": hit.seq, "kind": hit.kind, "at": moment(hit.at)} for hit in hits if hit.session == name]
             context.out.json({**plain_session(row), "hits": places})
         return DONE
+    if waiting := context.engine.desk.unsearched():
+        context.out.complain(f"{waiting:,} facts of imports are not indexed yet: search again in a moment.")
     for row in named:
         context.out.write(f"{row.id}  {row.title}")
     for hit in hits:

@@ -8,23 +8,26 @@ from core.domain.text import Text
 
 @dataclass(frozen=True, slots=True)
 class RecordKept:
-    """A record of a transcript that Journeyman has no fact for, as it was; `form` is what it calls itself."""
+    """Records of a transcript that Journeyman has no fact for, a line each; `form` is what they call themselves."""
 
     form: str
     raw: Text = Text()
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptRead:
     """The transcript at `place` was read up to here: so many records, of which `kept` are left as they were, by form.
 
-    `digest` is that of the records, so that a file which grew is told from one that was changed.
+    `digest` is that of the records, so that a file which grew is told from one that was changed. One with `more` was
+    noted on the way: the reading went on.
     """
 
     place: str
     records: int
     kept: Mapping[str, int] = field(default_factory=dict)
     digest: str = ""
+    more: bool = False
 
 
 def read_words(event: TranscriptRead) -> str:

@@ -152,8 +152,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             pass  # said by the list, or by the row of their call
         case SandboxProven(level="verified", open=()) | QueueChanged(did="moved") | RecordKept():
             pass  # as it should be, seen where it waits, or counted where a reading ends
-        case SkillUsed() | ProposalMade():
-            pass  # said by the row of their call
+        case SkillUsed() | ProposalMade() | TranscriptRead(more=True):
+            pass  # said by the row of their call, or where the reading ends
         case (
             LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | CallsWritten() | SandboxProven()
             | QueueChanged() | Scheduled() | WorktreeMade() | TranscriptRead() | AgentJoined() | AgentTurned()

@@ -15,8 +15,10 @@ from core.exchange.clean import Cleaner, Removed
 from core.exchange.comparison import COMPARISONS, Sides
 from core.exchange.exporters.page import Markup
 from core.exchange.exporters.table import Exporter, exporters
-from core.exchange.imports import Brought, Erase, Heard, Imports
+from core.exchange.following import Watch
+from core.exchange.imports import Begun, Brought, Erase, Heard, Imports, in_thread
 from core.exchange.leaving import Leaving
+from core.exchange.reading import Part
 from core.exchange.receiver import Receiver
 from core.exchange.sender import Sender
 from core.exchange.usual import Lying, lying
@@ -66,6 +68,8 @@ class Desk:
         self._read = read
         self._known = known
         self._exporters = exporters(markup)
+        self._poured = asyncio.Event()
+        self._watch: Watch | None = None
         self._imports = Imports(journal, reader, read, erase)
 
     async def receive(self, port: int) -> None:
@@ -131,9 +135,46 @@ class Desk:
         except OSError as error:
             raise _unwritten(path, error) from error
 
-    async def bring(self, path: Path, heard: Heard = lambda done, size: None) -> Brought:
-        """Import all of a file that is new."""
-        return await self._imports.bring(path, heard)
+    async def bring(
+        self, path: Path, heard: Heard = lambda done, size: None, begun: Begun = lambda session: None
+    ) -> Brought:
+        """Import all of a file that is new. `begun` hears of the session that can be looked at meanwhile."""
+        async with self._imports.turn:
+            if self._watch:
+                self._watch.forget(path)
+            try:
+                return await self._imports.bring(path, heard, begun)
+            finally:
+                self._poured.set()
+
+    async def watch(self, home: Path, report: Callable[[BaseException], None]) -> None:
+        """Show sessions of other agents on this computer as they grow, until cancelled."""
+
+        async def write(part: Part) -> None:
+            with ThreadPoolExecutor(1, "watch: pack") as thread:
+                await self._imports.write(part, thread)
+            self._poured.set()
+
+        self._watch = Watch(home, self._read, write, self._imports.turn, report)
+        try:
+            await self._watch.run()
+        finally:
+            self._watch = None
+
+    def unsearched(self) -> int:
+        """How many facts cannot be found by their words yet."""
+        return self._reader.unsearched()
+
+    async def make_findable(self) -> None:
+        """Until all that was imported is found by its words."""
+        await self._journal.make_findable()
+
+    async def keep_findable(self) -> None:
+        """The same from now on, also what an earlier end of the program left, until cancelled."""
+        while True:
+            self._poured.clear()
+            await self._journal.make_findable()
+            await self._poured.wait()
 
     async def lying(self, home: Path) -> list[Lying]:
         """Transcripts of other agents on this computer, the newest first."""
@@ -153,16 +194,16 @@ class Desk:
     ) -> tuple[int, int]:  # fmt: skip
         """In a thread of its own, so that runs go on; a piece at a time, so that it can be cut."""
         with ThreadPoolExecutor(1, "export") as thread:
-            reader = await _in(thread, self._read)
+            reader = await in_thread(thread, self._read)
             try:
-                leaving = await _in(thread, partial(Leaving, reader, session, cleaner))
+                leaving = await in_thread(thread, partial(Leaving, reader, session, cleaner))
                 pieces = write(leaving)
-                while piece := await _in(thread, partial(_gathered, pieces)):
-                    await _in(thread, partial(told, piece))
+                while piece := await in_thread(thread, partial(_gathered, pieces)):
+                    await in_thread(thread, partial(told, piece))
                     heard(leaving.done, leaving.facts)
                 return leaving.facts, len(leaving.family)
             finally:
-                await asyncio.shield(_in(thread, reader.close))
+                await asyncio.shield(in_thread(thread, reader.close))
 
     def _exporter(self, form: str) -> Exporter:
         found = self._exporters.get(form)
@@ -193,7 +234,3 @@ def _gathered(pieces: Iterator[str]) -> str:
         if size >= PIECE or piece == ".":
             break
     return "".join(found)
-
-
-async def _in(thread: ThreadPoolExecutor, work: Callable[[], T]) -> T:
-    return await asyncio.get_running_loop().run_in_executor(thread, work)

@@ -1,12 +1,12 @@
 """Bring sessions of other programs, and exported ones of our own, into the journal."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from core.domain.events import RunEnded, RunEvent
 from core.domain.exchanged import TranscriptRead
@@ -14,6 +14,7 @@ from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.exchange.importers import own
 from core.exchange.reading import HEAD, Part, Reading, importer_of
+from core.store.bulk import bulk
 from core.store.journal import Journal
 from core.store.reader import Reader
 
@@ -33,6 +34,7 @@ class Brought:
 
 
 Heard = Callable[[int, int], None]  # bytes read, of how many
+Begun = Callable[[str], None]
 Erase = Callable[[Sequence[str]], Awaitable[object]]
 
 
@@ -45,56 +47,78 @@ class Imports:
         self._reader = reader
         self._read = read
         self._erase = erase
+        self.turn = asyncio.Lock()  # nothing is read twice at the same time
 
-    async def bring(self, path: Path, heard: Heard = lambda done, size: None) -> Brought:
-        """All of a file that is new. A cancel leaves what was read of a foreign one; the next time goes on there."""
+    async def bring(self, path: Path, heard: Heard, begun: Begun) -> Brought:
+        """In its turn: all of a file that is new. A cancel leaves what was read of a foreign one; the next time goes on
+        there. `begun` is told which session can be looked at while the rest of it is read."""
         with ThreadPoolExecutor(1, "import") as thread:
-            if await _in(thread, partial(_is_own, path)):
+            if await in_thread(thread, partial(_is_own, path)):
                 return await self._own(path, heard, thread)
-            return await self._foreign(path, heard, thread)
+            return await self._foreign(path, heard, begun, thread)
 
-    async def _foreign(self, path: Path, heard: Heard, thread: ThreadPoolExecutor) -> Brought:
-        importer = await _in(thread, partial(importer_of, path))
+    async def _foreign(self, path: Path, heard: Heard, begun: Begun, thread: ThreadPoolExecutor) -> Brought:
+        importer = await in_thread(thread, partial(importer_of, path))
         known = Known(self._read, importer.agent)
         reading = Reading(path, importer, known.id_of, known.read_before)
-        parts = reading.parts()
+        read = partial(next, reading.parts(), None)
         added = 0
-        try:
-            while part := await _in(thread, partial(next, parts, None)):
-                added += await self._write(part)
-                heard(part.done, part.size)
-        finally:
+        with ThreadPoolExecutor(1, "import: pack") as packing:
+            coming = in_thread(thread, read)
             try:
-                end = await asyncio.shield(_in(thread, reading.end))
-                await asyncio.shield(self._write(end))
+                while part := await asyncio.shield(coming):
+                    coming = in_thread(thread, read)  # the next is read while this one is written
+                    added += await surely(self.write(part, packing))
+                    heard(part.done, part.size)
+                    if reading.sessions:
+                        begun(reading.sessions[0])
             finally:
-                await asyncio.shield(_in(thread, known.close))
+                added += await asyncio.shield(self._end(reading, coming, known, thread))
         names = tuple(reading.sessions) or tuple(known.ids[key] for key in reading.told())
         if not names:
             raise Problem(f"{path.name} cannot be imported.", "Nothing is said in it.", "")
         return Brought(names[0], names, importer.agent, added)
 
-    async def _write(self, part: Part) -> int:
+    async def _end(
+        self, reading: Reading, coming: "asyncio.Future[Part | None]", known: "Known", thread: ThreadPoolExecutor
+    ) -> int:  # fmt: skip
+        """After a cut something is read that is not written; then how far it went."""
+        try:
+            await asyncio.wait({coming})
+            left = None if coming.exception() else coming.result()
+            added = await self.write(left, thread) if left else 0
+            await self.write(await in_thread(thread, reading.end), thread)
+            return added
+        finally:
+            await in_thread(thread, known.close)
+
+    async def write(self, part: Part, thread: ThreadPoolExecutor) -> int:
         for session, facts in part.facts.items():
-            await self._journal.copy(session, facts, blobs=part.contents.get(session))
+            await self._pour(session, facts, part.contents.get(session, {}), thread)
         return part.count
+
+    async def _pour(
+        self, session: str, facts: Sequence[tuple[int, RunEvent]], contents: Mapping[str, bytes],
+        thread: ThreadPoolExecutor,
+    ) -> None:  # fmt: skip
+        await self._journal.pour(session, await in_thread(thread, partial(bulk, facts, contents)))
 
     async def _own(self, path: Path, heard: Heard, thread: ThreadPoolExecutor) -> Brought:
         """Looked through first, then written; a part of it alone is taken back."""
-        there = await _in(thread, partial(own.check, path))
+        there = await in_thread(thread, partial(own.check, path))
         names = tuple(there)
         rows = [row for name in names if (row := self._reader.session(name))]
         if any(not row.source for row in rows) or (rows and all(self._complete(row.id, there) for row in rows)):
             return Brought(names[0], names, own.AGENT, 0)
         await self._erase([row.id for row in rows])
-        size, done = (await _in(thread, path.stat)).st_size, 0
+        size, done = (await in_thread(thread, path.stat)).st_size, 0
         batches: Iterator[own.Batch] = own.batches(path)
         written: list[str] = []
         try:
-            while batch := await _in(thread, partial(next, batches, None)):
+            while batch := await in_thread(thread, partial(next, batches, None)):
                 if batch.session not in written:
                     written.append(batch.session)
-                await self._journal.copy(batch.session, batch.facts, blobs=batch.contents)
+                await self._pour(batch.session, batch.facts, batch.contents, thread)
                 done += batch.bytes
                 heard(min(done, size), size)
             for name in names:
@@ -155,12 +179,10 @@ class Known:
 
 def last_read(reader: Reader, session: str) -> TranscriptRead | None:
     """How far an imported session was read the last time."""
-    row = reader.session(session)
-    found = reader.lines(session, ["transcript_read"], 0, row.seq) if row else []
+    found = reader.last_line(session, "transcript_read") if reader.session(session) else None
     if not found:
         return None
-    last = found[-1]
-    return TranscriptRead(last["place"], last.get("records", 0), last.get("kept", {}), last.get("digest", ""))
+    return TranscriptRead(**{name: found[name] for name in TranscriptRead.__slots__ if name in found})
 
 
 def _is_own(path: Path) -> bool:
@@ -170,5 +192,22 @@ def _is_own(path: Path) -> bool:
         return own.knows(file.read(HEAD))
 
 
-async def _in(thread: ThreadPoolExecutor, work: Callable[[], T]) -> T:
-    return await asyncio.get_running_loop().run_in_executor(thread, work)
+async def surely(act: Coroutine[Any, Any, T]) -> T:
+    """A cancel waits until it is done."""
+    done = asyncio.Event()
+
+    async def whole() -> T:
+        try:
+            return await act
+        finally:
+            done.set()
+
+    try:
+        return await asyncio.shield(whole())
+    except asyncio.CancelledError:
+        await done.wait()
+        raise
+
+
+def in_thread(thread: ThreadPoolExecutor, work: Callable[[], T]) -> "asyncio.Future[T]":
+    return asyncio.get_running_loop().run_in_executor(thread, work)

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -10,7 +11,7 @@ from core.domain.clock import SECOND
 from core.domain.events import RunEvent
 from core.domain.exchanged import TranscriptRead
 from core.domain.problems import Problem
-from core.exchange.importers.record import Importer, Record, moment
+from core.exchange.importers.record import Importer, Record
 from core.exchange.importers.table import IMPORTERS
 from core.exchange.importers.telling import Telling
 from core.exchange.spans import Span
@@ -19,6 +20,8 @@ from core.store.others import MAGIC
 HEAD = 65_536
 FACTS = 400  # of a part
 BYTES = 4 << 20
+STRANGE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
+LATEST = 4  # times as much: by then a part ends even where a reply may go on
 
 
 @dataclass(slots=True)
@@ -39,7 +42,9 @@ class _Place:
 
     skip: int = 0
     digest: str = ""
+    cut: bool = False
     records: int = 0
+    noted: int = 0
     running: hashlib.blake2b = field(default_factory=lambda: hashlib.blake2b(digest_size=12))
     led: dict[str, Telling] = field(default_factory=dict)
     before: dict[str, int] = field(default_factory=dict)
@@ -68,7 +73,8 @@ class Reading:
     """One reading of one file.
 
     `id_of` gives the id that a session of the transcript has or gets here, `read_before` what is known of it from an
-    earlier reading: how many records, and their digest.
+    earlier reading: how many records, and their digest. With `records` of its own it is followed as it grows: then
+    `parts` gives what came since, once that can be a fact.
     """
 
     def __init__(
@@ -77,70 +83,122 @@ class Reading:
         importer: Importer,
         id_of: Callable[[str], str],
         read_before: Callable[[str], TranscriptRead | None],
+        records: Callable[[], Iterator[Record]] | None = None,
     ) -> None:
         self._path = path / "base_state.json" if path.is_dir() else path
         self._importer = importer
+        self._records = records or partial(importer.records, self._path)
+        self._followed = records is not None
         self._id_of = id_of
         self._read_before = read_before
         self._tellings: dict[str, Telling] = {}
         self._places: dict[str, _Place] = {}
         self._part = Part()
         self._silent = False
+        self._key: str | None = None
+        self._heard: tuple[Telling, _Place]
         self.sessions: list[str] = []
 
     def parts(self) -> Iterator[Part]:
         """Everything that is new, in parts. After the last one, and after a cut, `end` tells how far it went."""
         self._part.size = _size(self._path)
-        for record in self._importer.records(self._path):
+        for record in self._safely(self._records()):
             self._hear(record)
             part = self._part
             part.done = record.bytes or part.done
             part.bytes += len(record.raw)
-            if part.count >= FACTS or part.bytes >= BYTES:
+            full = max(part.count / FACTS, part.bytes / BYTES)
+            if full >= 1 and (self._note() or full >= LATEST):
                 yield self._next()
+        if self._followed:
+            if self._note():
+                yield self._next()
+            return
         if not self._places:
             why = f"It holds no record of {self._importer.agent}."
             raise Problem(f"{self._path.name} cannot be imported.", why, "")
         yield self._next()
 
-    def end(self, *, open: bool = False) -> Part:
-        """Close what is open, unless more is awaited, and say how far each session was read."""
+    def rest(self) -> Part:
+        """Nothing came for a moment: what is held back waits for nothing more."""
         for place in self._places.values():
             for telling in place.led.values():
-                if not open:
-                    telling.close()
-        for key, place in self._places.items():
-            telling = self._tellings[key]
-            if telling.is_open() and place.records > place.skip:
-                kept = {form: count - place.before.get(form, 0) for form, count in telling.kept.items()}
-                kept = {form: count for form, count in kept.items() if count > 0}
-                read = TranscriptRead(str(self._path), place.records, kept, place.running.hexdigest())
-                self._take(key, telling.at, read, MappingProxyType({}))
+                telling.rest()
+        self._note()
         return self._next()
+
+    def _safely(self, records: Iterator[Record]) -> Iterator[Record]:
+        try:
+            yield from records
+        except STRANGE as error:
+            why = f"It is no transcript of {self._importer.agent} as far as that is known ({error})."
+            raise Problem(f"{self._path.name} cannot be imported.", why, "") from error
+        except OSError as error:
+            why = f"{error.strerror or error}."
+            raise Problem(f"{self._path.name} cannot be read on.", why, "Import it once more.") from error
+
+    def end(self) -> Part:
+        """Close what is open, and say how far each session was read."""
+        for place in self._places.values():
+            for telling in place.led.values():
+                telling.close()
+        for key, place in self._places.items():
+            if place.records > place.skip:
+                self._read(key, place)
+        return self._next()
+
+    def _note(self) -> bool:
+        """Say how far it is, so that after a cut the next reading goes on there; not while a reply may go on."""
+        if not all(telling.settled() for place in self._places.values() for telling in place.led.values()):
+            return False
+        for key, place in self._places.items():
+            if place.records > max(place.skip, place.noted):
+                self._read(key, place, more=True)
+        return True
+
+    def _read(self, key: str, place: _Place, *, more: bool = False) -> None:
+        telling = self._tellings[key]
+        if not telling.is_open():
+            return
+        kept = {form: count - place.before.get(form, 0) for form, count in telling.kept.items()}
+        kept = {form: count for form, count in kept.items() if count > 0 and not more}
+        digest = place.running.hexdigest()
+        read = TranscriptRead(str(self._path), place.records, kept, digest, more)
+        place.noted = place.records
+        self._take(key, telling.at, read, MappingProxyType({}))
 
     def told(self) -> list[str]:
         """The keys of the sessions in which something was said."""
         return [key for key, telling in self._tellings.items() if telling.is_open()]
 
     def _hear(self, record: Record) -> None:
-        telling = self._telling(record.key)
-        place = self._place(record.key)
+        if record.key != self._key:
+            self._turn_to(record.key)
+        telling, place = self._heard
         self._silent = place.records < place.skip
         place.records += 1
-        place.running.update((record.mark or record.raw).encode("utf-8", "replace"))
         telling.records += 1
-
-        def other(key: str) -> Telling:
-            place.led[key] = found = self._telling(key)
-            return found
-
-        place.led[record.key] = telling
-        if not self._importer.tell(record, telling, other):
-            at = record.value.get("timestamp") if isinstance(record.value, dict) else None
-            telling.keep(_form(record), record.raw, moment(at))
+        place.running.update((record.mark or record.raw).encode("utf-8", "replace"))
+        try:
+            understood = self._importer.tell(record, telling, self._other)
+        except STRANGE:  # what others write may have any form
+            understood = False
+        if not understood:
+            telling.keep(_form(record), record.raw)
         if place.records == place.skip:
             self._come_to_the_new(place, telling)
         self._silent = False
+
+    def _turn_to(self, key: str) -> None:
+        """The records of another session follow."""
+        telling, place = self._telling(key), self._place(key)
+        place.led[key] = telling
+        self._key, self._heard = key, (telling, place)
+
+    def _other(self, key: str) -> Telling:
+        """A session that the records of this one lead to."""
+        self._heard[1].led[key] = found = self._telling(key)
+        return found
 
     def _come_to_the_new(self, place: _Place, telling: Telling) -> None:
         """Where the last reading ended, its sessions were closed; they are again, without a word."""
@@ -152,7 +210,7 @@ class Reading:
             )
         for each in place.led.values():
             each.close()
-        place.before = dict(telling.kept)
+        place.before = {} if place.cut else dict(telling.kept)  # where it was cut, nobody has counted yet
 
     def _telling(self, key: str) -> Telling:
         if key not in self._tellings:
@@ -163,7 +221,7 @@ class Reading:
     def _place(self, key: str) -> _Place:
         if key not in self._places:
             read = self._read_before(key)
-            self._places[key] = _Place(read.records, read.digest) if read else _Place()
+            self._places[key] = _Place(read.records, read.digest, read.more) if read else _Place()
         return self._places[key]
 
     def _take(self, key: str, at: int, event: RunEvent, contents: Mapping[str, bytes]) -> None:

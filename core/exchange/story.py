@@ -227,7 +227,7 @@ def retold(entries: Iterable[Entry]) -> Iterator[Told]:
 def noted(event: RunEvent) -> str:
     """The words of a fact that is no word and no act; empty for one that says nothing to a reader."""
     match event:
-        case LimitMet() | LimitRaised() | Nudged() | ModelChosen() | CallsWritten() | TranscriptRead():
+        case LimitMet() | LimitRaised() | Nudged() | ModelChosen() | CallsWritten() | TranscriptRead(more=False):
             return notice(event)
         case SandboxProven(open=found) if found:
             return notice(event)

@@ -210,6 +210,11 @@ class Settings:
     proxy: str = setting(
         "", About("Network", "Proxy", "Requests go through it, but not those to this machine. Empty: none is used.")
     )
+    watch_agents: bool = setting(
+        False,
+        About("Other agents", "Watch", "Sessions of Claude Code, Codex and OpenCode on this computer are shown here "
+              "while they go on. Their files are only read."),
+    )  # fmt: skip
     receive_traces: int = setting(
         0,
         About("Network", "Receive traces", "The port on which other programs on this machine may send what their "

@@ -1,5 +1,6 @@
 """Contents kept apart: named by what they are, compressed."""
 
+import sqlite3
 import zlib
 from hashlib import sha256
 
@@ -17,3 +18,9 @@ def inflate(body: bytes) -> bytes:
 def deflate(body: bytes) -> bytes:
     """Level 1: outputs are many and repetitive, and a person is waiting."""
     return zlib.compress(body, 1)
+
+
+def kept(db: sqlite3.Connection, name: str) -> bytes | None:
+    """Contents that were kept apart; None where they are gone."""
+    row = db.execute("SELECT body FROM blob WHERE hash = ?", (name,)).fetchone()
+    return inflate(row[0]) if row else None

@@ -3,7 +3,9 @@
 import dataclasses
 import json
 from collections.abc import Callable
-from functools import cache
+from functools import cache, reduce
+from math import isnan
+from sys import float_info
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args, get_origin
 
 from core.domain.events import KINDS, RunEvent, kind_of
@@ -39,22 +41,26 @@ def adapter(kind: str) -> "TypeAdapter[RunEvent]":
 
 
 def pack(event: RunEvent) -> Packed:
-    """Make an event ready to be written. Half a character (a lone surrogate) cannot be stored and is replaced."""
+    """Make an event ready to be written. What JSON cannot hold is replaced: half a character, a number without end."""
     try:
-        return _pack(event)
+        packed = _pack(event)
     except ValueError:  # of Python, or of pydantic
         return _pack(_mended(event))
+    # A number without end is written as null, which no fact says of itself.
+    return _pack(_mended(event)) if ":null" in packed.payload and _mended(event) != event else packed
 
 
 def decode(kind: str, payload: str | bytes) -> RunEvent:
     """The fact a line of the journal states."""
     try:
         return adapter(kind).validate_json(payload)
-    except ValueError:
-        if kind not in FORMERLY:
-            raise
+    except ValueError as error:
         plain = json.loads(payload)
-        return adapter(kind).validate_python({FORMERLY[kind].get(name, name): plain[name] for name in plain})
+        if kind in FORMERLY:
+            return adapter(kind).validate_python({FORMERLY[kind].get(name, name): plain[name] for name in plain})
+        if not _healed(plain, error):
+            raise
+        return adapter(kind).validate_python(plain)
 
 
 def whole(event: RunEvent, read: Callable[[str], bytes | None]) -> RunEvent:
@@ -103,10 +109,23 @@ def _keep(text: Text, blobs: dict[str, bytes]) -> Text:
     return Text(text.head[:HEAD], len(body), name)
 
 
+def _healed(plain: Any, error: ValueError) -> bool:
+    """Older programs wrote a number without end as null: it is told as 0. Was there one?"""
+    found: list[Any] = [each["loc"] for each in getattr(error, "errors", list)() if each["type"] == "float_type"]
+    for *path, name in found:
+        at = reduce(lambda inner, step: inner[step], path, plain)
+        if at[name] is not None:
+            return False
+        at[name] = 0.0
+    return bool(found)
+
+
 def _mended(value: Any) -> Any:
-    """The same value with every lone surrogate replaced."""
+    """The same value with every lone surrogate replaced, and numbers without end by the largest there is."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
+    if isinstance(value, float):
+        return 0.0 if isnan(value) else max(-float_info.max, min(float_info.max, value))
     if isinstance(value, tuple):
         return tuple(map(_mended, value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

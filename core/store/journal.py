@@ -3,21 +3,22 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from core.domain.clock import Clock, now
 from core.domain.consent import ConsentAsked, ConsentGiven
-from core.domain.events import Entry, PersonSpoke, RunEnded, RunEvent, RunStarted, SessionOpened
+from core.domain.events import Entry, PersonSpoke, RunEnded, RunEvent, SessionOpened
 from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.domain.question import QuestionAnswered, QuestionAsked
 from core.domain.sessions import SessionRow, fold_session
 from core.domain.steps import OPEN, Outline, fold
-from core.store.blobs import deflate, inflate
+from core.store.blobs import deflate, kept
+from core.store.bulk import Bulk, pour
 from core.store.codec import NAMES, decode, pack, whole
 from core.store.database import Database, Job
 from core.store.keys import key, span
+from core.store.live import Live
 from core.store.reader import Reader
 from core.store.rows import (
     SESSION_COLUMNS,
@@ -31,20 +32,11 @@ from core.store.rows import (
 from core.store.search import index
 from core.store.skills import track_skill
 from core.store.told import Told
+from core.store.unsearched import index_some
 
 Listener = Callable[[Told], None]
 Forget = Callable[[], None]
 Also = Callable[[sqlite3.Connection], None]
-
-
-@dataclass(slots=True)
-class _Open:
-    """What the writing thread knows of a session it has written to."""
-
-    number: int
-    row: SessionRow
-    outline: Outline
-    run: int = 0
 
 
 class Journal:
@@ -55,7 +47,7 @@ class Journal:
         self._reader = reader
         self._clock = clock
         self._listeners: list[Listener] = []
-        self._open: dict[str, _Open] = {}  # of the writing thread
+        self._open: dict[str, Live] = {}  # of the writing thread
         if database:
             database.undone = self._open.clear
 
@@ -104,6 +96,21 @@ class Journal:
         """The same for facts that keep the time at which they happened. The first `quiet` are no news to anybody."""
         return await self._put(session, tuple(facts), blobs or {}, quiet)
 
+    async def pour(self, session: str, many: Bulk) -> None:
+        """Many facts of others at once, all or none: told as one, and found by their words when there is time."""
+
+        def write(db: sqlite3.Connection) -> list[Told]:
+            first = many.facts[0]
+            return [pour(db, self._known(db, session, first.event, first.at), many)]
+
+        await self._ask(write)
+
+    async def make_findable(self) -> None:
+        """Until everything that was poured can be found by its words; whoever writes meanwhile waits for a slice."""
+        if self._database:
+            while await self._database.do(index_some):
+                pass
+
     def _put(
         self,
         session: str,
@@ -112,6 +119,14 @@ class Journal:
         quiet: int = 0,
         also: Also | None = None,
     ) -> "asyncio.Future[Entry]":
+        def write(db: sqlite3.Connection) -> list[Told]:
+            if also:
+                also(db)
+            return self._write(db, session, facts, blobs)
+
+        return self._ask(write, quiet)
+
+    def _ask(self, write: Callable[[sqlite3.Connection], list[Told]], quiet: int = 0) -> "asyncio.Future[Entry]":
         if self._database is None:
             raise Problem(
                 "The data folder cannot be written.", "It was opened to look at.", "Name another with --home."
@@ -129,11 +144,6 @@ class Journal:
                 future.set_result(told[-1].entry)
             else:
                 future.set_exception(error)
-
-        def write(db: sqlite3.Connection) -> list[Told]:
-            if also:
-                also(db)
-            return self._write(db, session, facts, blobs)
 
         self._database.put(Job(write, done, loop))
         return future
@@ -182,14 +192,9 @@ class Journal:
 
     def _write_one(self, db: sqlite3.Connection, session: str, event: RunEvent, at: int) -> Told:
         known = self._known(db, session, event, at)
-        if isinstance(event, RunStarted):
-            known.run += 1
-        # Words that begin a run belong to it, and stand before its header.
-        opening = isinstance(event, PersonSpoke) and "run" not in known.outline.open
         packed = pack(event)
-        at = max(at, known.row.updated)  # clocks go backwards, journals do not
-        entry = Entry(session, known.row.seq + 1, known.run + opening, at, packed.event)
-        name = key(known.number, entry.seq)
+        entry = known.entry(packed.event, at)
+        at, name = entry.at, key(known.number, entry.seq)
         db.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", (name, entry.run, at, packed.kind, packed.payload))
         for blob, body in packed.blobs.items():
             _keep(db, blob, body)
@@ -203,7 +208,7 @@ class Journal:
             track_skill(db, name, event)
         return Told(entry, steps, known.row)
 
-    def _known(self, db: sqlite3.Connection, session: str, event: RunEvent, at: int) -> _Open:
+    def _known(self, db: sqlite3.Connection, session: str, event: RunEvent, at: int) -> Live:
         known = self._open.get(session)
         if known is None:
             known = _load(db, session)
@@ -211,12 +216,12 @@ class Journal:
             if not isinstance(event, SessionOpened):
                 raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
             row = SessionRow(session, opened=at)
-            known = _Open(insert_session(db, row), row, Outline())
+            known = Live(insert_session(db, row), row, Outline())
         self._open[session] = known
         return known
 
 
-def _load(db: sqlite3.Connection, session: str) -> _Open | None:
+def _load(db: sqlite3.Connection, session: str) -> Live | None:
     """The open end of a session, read back from its rows."""
     found = db.execute(f"SELECT number, {SESSION_COLUMNS} FROM session WHERE id = ?", (session,)).fetchone()
     if found is None:
@@ -226,7 +231,7 @@ def _load(db: sqlite3.Connection, session: str) -> _Open | None:
     run, kind = db.execute("SELECT run, kind FROM entry WHERE id = ?", (key(number, row.seq),)).fetchone()
     # Words that begin a run carry its number before it has begun.
     opening = kind == NAMES[PersonSpoke] and "run" not in outline.open
-    return _Open(number, row, outline, run - opening)
+    return Live(number, row, outline, run - opening)
 
 
 def load_outline(db: sqlite3.Connection, number: int, rows: int) -> Outline:
@@ -250,12 +255,6 @@ def _keep_all(db: sqlite3.Connection, blobs: Mapping[str, bytes]) -> None:
 def _keep(db: sqlite3.Connection, name: str, body: bytes) -> None:
     if db.execute("SELECT 1 FROM blob WHERE hash = ?", (name,)).fetchone() is None:
         db.execute("INSERT INTO blob VALUES (?, ?, ?)", (name, len(body), deflate(body)))
-
-
-def kept(db: sqlite3.Connection, name: str) -> bytes | None:
-    """Contents that were kept apart; None where they are gone."""
-    row = db.execute("SELECT body FROM blob WHERE hash = ?", (name,)).fetchone()
-    return inflate(row[0]) if row else None
 
 
 def track_question(db: sqlite3.Connection, number: int, entry: Entry) -> None:

@@ -56,6 +56,15 @@ def lines(
     return [{"seq": place(row[0]), "run": row[1], "at": row[2], "kind": row[3], **json.loads(row[4])} for row in rows]
 
 
+def last_line(db: sqlite3.Connection, session: int, kind: str) -> dict[str, Any] | None:
+    """The last line of this kind as plain JSON. Looked for from the end."""
+    row = db.execute(
+        "SELECT payload FROM entry WHERE id BETWEEN ? AND ? AND kind = ? ORDER BY id DESC LIMIT 1",
+        (*span(session), kind),
+    ).fetchone()
+    return dict(json.loads(row[0])) if row else None
+
+
 def row_of(db: sqlite3.Connection, session: int, seq: int) -> int | None:
     """The row that an entry opened or changed; the nearest before it where it changed none."""
     start, end = span(session)

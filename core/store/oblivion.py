@@ -8,11 +8,12 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+from core.store.blobs import kept
 from core.store.codec import decode, whole
 from core.store.database import Database
-from core.store.journal import kept
 from core.store.keys import key, span
 from core.store.search import unindex
+from core.store.unsearched import is_unsearched, leave_out
 
 SLICE = 1000
 NAMED = re.compile(r'"([0-9a-f]{64})"')
@@ -66,10 +67,13 @@ def forget_some(db: sqlite3.Connection, number: int) -> set[str]:
     ).fetchall()
     named: set[str] = set()
     for name, kind, payload in rows:
-        unindex(db, name, whole(decode(kind, payload), lambda blob: kept(db, blob)))
+        if not is_unsearched(db, name):
+            unindex(db, name, whole(decode(kind, payload), lambda blob: kept(db, blob)))
         named.update(NAMED.findall(payload))
     if rows:
-        db.execute("DELETE FROM entry WHERE id BETWEEN ? AND ?", (rows[-1][0], rows[0][0]))
+        gone = (rows[-1][0], rows[0][0])
+        leave_out(db, *gone)
+        db.execute("DELETE FROM entry WHERE id BETWEEN ? AND ?", gone)
     return named
 
 

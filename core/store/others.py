@@ -10,17 +10,32 @@ from typing import Any
 MAGIC = b"SQLite format 3\0"
 
 
-def opencode(path: Path) -> Iterator[dict[str, Any]]:
-    """The sessions of OpenCode, parents first: for each its `info`, then each message with its `parts`."""
+def opencode(path: Path, since: int = 0) -> Iterator[dict[str, Any]]:
+    """The sessions of OpenCode, parents first: for each its `info`, then each message with its `parts`. Only those that
+    changed `since`, in milliseconds. Raises ValueError where the file does not hold what its tables promise."""
+    try:
+        yield from _opencode(path, since)
+    except sqlite3.Error as error:
+        raise ValueError(str(error)) from error
+
+
+def _opencode(path: Path, since: int) -> Iterator[dict[str, Any]]:
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
         db.row_factory = sqlite3.Row
         sessions = db.execute(
             "SELECT id, parent_id, directory, title, time_created FROM session"
-            " ORDER BY parent_id IS NOT NULL, time_created"
+            f" WHERE {_changed(db)} >= ? ORDER BY parent_id IS NOT NULL, time_created",
+            (since,),
         ).fetchall()
         for row in sessions:
             yield {"info": {**dict(row), "parentID": row["parent_id"]}, "session": row["id"]}
             yield from _messages(db, row["id"])
+
+
+def _changed(db: sqlite3.Connection) -> str:
+    """The column that says when a session changed; older ones had none."""
+    columns = {row[1] for row in db.execute("PRAGMA table_info(session)")}
+    return "time_updated" if "time_updated" in columns else "time_created"
 
 
 def is_opencode(path: Path) -> bool:

@@ -10,9 +10,9 @@ from core.domain.consent import ConsentOption, ConsentRequest, OpenConsent
 from core.domain.question import Option, Part, Question
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
-from core.store.blobs import inflate
+from core.store.blobs import kept
 from core.store.keys import key, place, span
-from core.store.marks import Mark, lines, row_of, sample, stretch
+from core.store.marks import Mark, last_line, lines, row_of, sample, stretch
 from core.store.queue import QueuedLine, queued
 from core.store.rows import SESSION_COLUMNS, STEP_COLUMNS, read_session, read_step
 from core.store.search import Hit, find, find_in
@@ -92,6 +92,10 @@ class Reader:
         """The first lines of these kinds after one place of a journal, up to another."""
         return lines(self._db, self._number(session), kinds, after, until, most)
 
+    def last_line(self, session: str, kind: str) -> dict[str, Any] | None:
+        """The last line of this kind."""
+        return last_line(self._db, self._number(session), kind)
+
     def queued(self, session: str, goes_on: bool) -> list[QueuedLine]:
         """The messages that wait for a request."""
         waiting = queued(self._db, self._number(session), goes_on)
@@ -151,8 +155,7 @@ class Reader:
 
     def kept(self, name: str) -> bytes | None:
         """The same; None where they are gone."""
-        row = self._db.execute("SELECT body FROM blob WHERE hash = ?", (name,)).fetchone()
-        return inflate(row[0]) if row else None
+        return kept(self._db, name)
 
     def questions(self) -> list[tuple[str, Question]]:
         """The open questions with their sessions, the oldest first."""
@@ -190,6 +193,10 @@ class Reader:
     def find(self, text: str, limit: int = 100) -> list[Hit]:
         """The newest entries that hold all the words."""
         return find(self._db, text, limit)
+
+    def unsearched(self) -> int:
+        """How many facts cannot be found by their words yet: they were imported a moment ago."""
+        return int(self._db.execute("SELECT coalesce(sum(last - first + 1), 0) FROM unsearched").fetchone()[0])
 
     def _waiting(self, kind: str, name: str = "") -> list[tuple[str, int, str]]:
         """What waits for a person, of one kind: the session, when it was asked, and what."""

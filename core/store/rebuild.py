@@ -8,8 +8,9 @@ from types import MappingProxyType
 from core.domain.events import Entry, SessionOpened
 from core.domain.sessions import SessionRow, fold_session
 from core.domain.steps import Outline, Step, fold
+from core.store.blobs import kept
 from core.store.codec import decode, whole
-from core.store.journal import kept, track_question
+from core.store.journal import track_question
 from core.store.keys import key, place, session_of, span
 from core.store.rows import insert_session, update_session, write_steps
 from core.store.search import index
@@ -31,7 +32,7 @@ class Rebuilt:
 def rebuild(db: sqlite3.Connection, names: Mapping[int, str] = NO_NAMES) -> Rebuilt:
     """In a transaction of the caller. `names` are the ids of sessions whose first line may be lost."""
     names = {**names, **dict(db.execute("SELECT number, id FROM session"))}
-    for table in ("question", "skill_use", "step", "session"):
+    for table in ("question", "skill_use", "step", "session", "unsearched"):
         db.execute(f"DELETE FROM {table}")
     db.execute("INSERT INTO search (search) VALUES ('delete-all')")
     done = Rebuilt()

@@ -85,10 +85,11 @@ def words(event: RunEvent) -> Iterator[str]:
             pass
 
 
-def index(db: sqlite3.Connection, key: int, event: RunEvent) -> None:
-    """Make an event findable."""
+def index(db: sqlite3.Connection, key: int, event: RunEvent) -> int:
+    """Make an event findable; how many characters there were."""
     if text := _indexed(event):
         db.execute("INSERT INTO search (rowid, words) VALUES (?, ?)", (key, text))
+    return len(text)
 
 
 def unindex(db: sqlite3.Connection, key: int, event: RunEvent) -> None:

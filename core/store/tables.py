@@ -95,6 +95,14 @@ class StepTable(SQLModel, table=True):
     last: int
 
 
+class UnsearchedTable(SQLModel, table=True):
+    """A range of lines that cannot be found by their words yet."""
+
+    __tablename__ = "unsearched"
+    first: int | None = Field(default=None, primary_key=True)
+    last: int
+
+
 class BlobTable(SQLModel, table=True):
     """Contents kept apart."""
 

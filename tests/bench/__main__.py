@@ -11,6 +11,7 @@ from tests.bench.editor import editing
 from tests.bench.faults import faults
 from tests.bench.filled import filled
 from tests.bench.growth import growth
+from tests.bench.imports import imports
 from tests.bench.kill import kills
 from tests.bench.loop import rounds
 from tests.bench.memory import memory
@@ -26,6 +27,7 @@ BENCHES = (
     Bench("stop", "how long a stop takes, at random moments of a run", stops),
     Bench("kill", "kill -9 at random moments and at every 7th write of a run", kills),
     Bench("wire", "our own cost of a streamed chunk, against bare httpx that splits lines and reads JSON", chunks),
+    Bench("import", "a long transcript: until it is whole, indexed, looked at, against reading its lines", imports),
     Bench("memory", "memory beside plain FTS5 at 1k, 10k and 100k: writing, asking, and what is found", memory),
     Bench("sandbox", "what the walls add to a command, side by side with a plain one", commands),
     Bench("consents", "how often forty everyday tasks ask a person, by mode, without rules and with them", consents),

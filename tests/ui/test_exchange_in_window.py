@@ -5,16 +5,27 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QUrl
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListWidget, QPlainTextEdit, QPushButton, QRadioButton
+from PySide6.QtWidgets import (
+    QApplication,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QPlainTextEdit,
+    QPushButton,
+    QRadioButton,
+    QToolButton,
+)
 
+from app.arguments import UsageError, understood
 from core.domain.events import PersonSpoke
 from core.domain.text import Text
 from core.store.journal import Journal
+from tests.bench.transcript import transcript
 from tests.core.exchange.test_importers import CLAUDE, CODEX
 from tests.core.store.made import fill, write
 from tests.ui.hands import click, find
 from tests.ui.test_desktop import Person, live, until
-from ui.dropping import files_in
+from ui.dropping import FolderDrop, files_in
 from ui.export_dialog import ExportDialog
 from ui.import_dialog import ImportDialog
 
@@ -102,6 +113,54 @@ def test_runs_of_others_are_opened_to_be_read(
         assert person.notice() == ""
 
     live(qapp, home, act)
+
+
+def test_a_long_one_can_be_looked_at_while_it_is_read_and_be_cut(
+    qapp: QApplication, home: Path, tmp_path: Path
+) -> None:
+    path = transcript(tmp_path, 25_000_000)
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(window.start.isVisible, "the start screen")
+        going, drop = find(window.status, QLabel, "status.work"), window.findChild(FolderDrop)
+        assert drop
+        drop.files_dropped.emit([str(path)])
+        await until(lambda: window.selection.session, "the session")
+        session = window.selection.session
+        await until(lambda: "Reading" in going.accessibleName(), "how far it is")
+        click(find(window.status, QToolButton, "status.cut"))
+        await until(lambda: window.row(session).status == "stopped", "it is cut")
+        await until(lambda: not going.isVisible(), "all of it is found by its words")
+        assert person.notice() == ""
+
+    live(qapp, home, act)
+
+
+def test_a_file_that_is_opened_while_the_window_is_open_is_shown_in_it(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(window.start.isVisible, "the start screen")
+        person.program.wanted.emit([str(CODEX)])
+        await until(lambda: window.row(window.selection.session).source.startswith("Codex:"), "the session")
+        person.program.wanted.emit([])  # another start without a file only brings the window forward
+        person.program.wanted.emit(["/nowhere/at/all.jsonl"])
+        await until(lambda: "cannot be read" in person.notice(), "what went wrong")
+
+    live(qapp, home, act)
+
+
+def test_a_file_alone_is_a_wish_to_open_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.journeyman.json", "demo"):
+        Path(name).write_text("{}")
+    read = understood(["a.journeyman.json", str(CODEX)])
+    assert (read.command, read.files) == ("open", ["a.journeyman.json", str(CODEX)])
+    assert understood(["--home", "x", str(CODEX)]).files == [str(CODEX)]
+    assert understood(["open"]).files == [] and understood([]).command is None
+    assert understood(["demo"]).command == "demo"  # a command, whatever lies in the folder
+    with pytest.raises(UsageError):
+        understood(["nothing.json"])
 
 
 def test_transcripts_may_be_dropped_and_nothing_else(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 from core.domain.events import Usage
 from core.exchange.importers.blocks import as_json
-from core.exchange.importers.record import Open, Record, document, listed, moment, number
-from core.exchange.importers.telling import Asked, Telling, plain_text
+from core.exchange.importers.called import Asked, plain_text
+from core.exchange.importers.record import Open, Record, amount, document, listed, moment, number
+from core.exchange.importers.telling import Telling
 
 
 class Atif:
@@ -86,7 +87,7 @@ def _agent(said: dict[str, Any], at: int, telling: Telling, open: Open) -> None:
                 number(metrics.get("prompt_tokens")), number(metrics.get("completion_tokens")),
                 number(metrics.get("cached_tokens")), 0, number((more or {}).get("reasoning_tokens")),
             ),
-            model=str(said.get("model_name") or ""), cost=float(cost) if isinstance(cost, int | float) else None,
+            model=str(said.get("model_name") or ""), cost=amount(cost),
         )  # fmt: skip
     observation = said.get("observation")
     for place, result in enumerate(observation.get("results") or () if isinstance(observation, dict) else ()):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.domain.events import Usage
+from core.exchange.importers.called import Asked
 from core.exchange.importers.record import number
-from core.exchange.importers.telling import Asked
 
 Files = list[tuple[str, str, bytes]]
 

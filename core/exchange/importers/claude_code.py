@@ -7,10 +7,12 @@ from typing import Any
 
 from core.domain.events import Usage
 from core.exchange.importers.blocks import block_calls, images, thoughts, usage_of
-from core.exchange.importers.record import Open, Record, lines, moment, number
-from core.exchange.importers.telling import Telling, plain_text
+from core.exchange.importers.called import plain_text
+from core.exchange.importers.growing import Grown, Tails
+from core.exchange.importers.record import Files, Open, Record, lines, moment, number
+from core.exchange.importers.telling import Telling
 
-TYPES = frozenset({"user", "assistant", "summary", "system", "file-history-snapshot", "queue-operation", "progress"})
+TOLD = frozenset({"user", "assistant", "summary", "system"})
 COMMAND = re.compile(r"<command-name>(.*?)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.DOTALL)
 INTERRUPTED = "[Request interrupted by user"
 UNCHANGED = 1 << 20  # characters of a file up to which its two states are compared
@@ -28,12 +30,17 @@ class ClaudeCode:
         return b'"sessionId"' in head and (b'"parentUuid"' in head or b'"leafUuid"' in head or b'"operation"' in head)
 
     def records(self, path: Path) -> Iterator[Record]:
-        key = path.stem
-        yield from lines(path, key)
-        size = path.stat().st_size
-        for child in sorted((path.with_suffix("") / "subagents").glob("*.jsonl")):
-            yield from lines(child, f"{key}/{child.stem.removeprefix('agent-')}", size)
-            size += child.stat().st_size
+        size = 0
+        for file, key in self._files(path):
+            yield from lines(file, key, size)
+            size += file.stat().st_size
+
+    def follow(self, path: Path) -> Grown:
+        return Tails(lambda: self._files(path))
+
+    def _files(self, path: Path) -> Files:
+        below = sorted((path.with_suffix("") / "subagents").glob("*.jsonl"))
+        return [(path, path.stem), *((child, f"{path.stem}/{child.stem.removeprefix('agent-')}") for child in below)]
 
     def tell(self, record: Record, telling: Telling, open: Open) -> bool:
         said = record.value
@@ -49,6 +56,8 @@ class ClaudeCode:
 
 
 def _line(said: dict[str, Any], telling: Telling) -> bool:
+    if said.get("type") not in TOLD:
+        return False
     at = moment(said.get("timestamp"))
     match said.get("type"):
         case "user" if isinstance(said.get("message"), dict):

@@ -8,8 +8,10 @@ from typing import Any
 
 from core.domain.events import Usage
 from core.exchange.importers.blocks import as_json, images
-from core.exchange.importers.record import Open, Record, lines, moment, number
-from core.exchange.importers.telling import Asked, Telling, plain_text
+from core.exchange.importers.called import Asked, plain_text
+from core.exchange.importers.growing import Grown, Tails
+from core.exchange.importers.record import Files, Open, Record, lines, moment, number
+from core.exchange.importers.telling import Telling
 
 HIDDEN = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<permissions")
 EXIT = re.compile(r"^Process exited with code (-?\d+)$", re.MULTILINE)
@@ -28,8 +30,15 @@ class Codex:
         return b'"session_meta"' in head[:2000] and path.suffix == ".jsonl"
 
     def records(self, path: Path) -> Iterator[Record]:
+        for file, key in self._files(path):
+            yield from lines(file, key)
+
+    def follow(self, path: Path) -> Grown:
+        return Tails(lambda: self._files(path))
+
+    def _files(self, path: Path) -> Files:
         found = KEY.search(path.stem)
-        yield from lines(path, found.group() if found else path.stem)
+        return [(path, found.group() if found else path.stem)]
 
     def tell(self, record: Record, telling: Telling, open: Open) -> bool:
         said = record.value

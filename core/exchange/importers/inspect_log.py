@@ -3,18 +3,21 @@
 import json
 import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from core.domain.problems import Problem
 from core.exchange.importers.blocks import chat_calls, images, thoughts, usage_of
+from core.exchange.importers.called import plain_text
 from core.exchange.importers.record import LARGEST, Open, Record, document, listed, moment
-from core.exchange.importers.telling import Telling, plain_text
+from core.exchange.importers.telling import Telling
 
 ZSTD = 93
 LOCAL = 30  # bytes of the head of a member
 ATTACHED = "attachment://"
+DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError)  # of a ZIP, or of its JSON
 
 
 class Inspect:
@@ -148,7 +151,7 @@ def _zipped(path: Path) -> Iterator[Record]:
             for name, info in names.items():
                 if name.startswith("samples/") and name.endswith(".json"):
                     yield from _sample(json.loads(_member(log, file, info)), about, path)
-    except (zipfile.BadZipFile, struct.error, ValueError) as error:
+    except DAMAGE as error:
         raise Problem(
             f"{path.name} cannot be imported.", f"Its ZIP is damaged: {error}.", "Copy it once more."
         ) from error

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from core.exchange.importers.blocks import as_json, chat_calls, usage_of
-from core.exchange.importers.record import Open, Record, document, listed, moment
-from core.exchange.importers.telling import Asked, Telling, plain_text
+from core.exchange.importers.called import Asked, plain_text
+from core.exchange.importers.record import Open, Record, amount, document, listed, moment
+from core.exchange.importers.telling import Telling
 
 CODE = re.compile(r"<returncode>(-?\d+)</returncode>")
 
@@ -89,7 +90,7 @@ def _assistant(said: dict[str, Any], text: str, extra: dict[str, Any], at: int, 
     telling.reply(
         text, at=at, thought=str(said.get("reasoning_content") or ""), calls=calls,
         usage=usage_of(response.get("usage")), model=str(response.get("model") or ""),
-        cost=float(cost) if isinstance(cost, int | float) else None,
+        cost=amount(cost),
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """OpenCode: its database, and the JSON that its own export writes."""
 
 import json
+import time
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -8,9 +9,13 @@ from typing import Any
 
 from core.domain.events import Usage
 from core.exchange.importers.blocks import as_json
-from core.exchange.importers.record import Open, Record, document, moment, number
-from core.exchange.importers.telling import Asked, Telling
+from core.exchange.importers.called import Asked
+from core.exchange.importers.growing import Counted, Grown
+from core.exchange.importers.record import Open, Record, amount, document, moment, number
+from core.exchange.importers.telling import Telling
 from core.store.others import MAGIC, is_opencode, opencode
+
+RECENT_MS = 3_600_000  # sessions that were touched so lately are followed
 
 
 class OpenCode:
@@ -24,6 +29,10 @@ class OpenCode:
             return is_opencode(path)
         return head.lstrip().startswith(b"{") and b'"projectID"' in head and b'"info"' in head
 
+    def follow(self, path: Path) -> Grown:
+        since = int(time.time() * 1000) - RECENT_MS
+        return Counted(lambda: _records(opencode(path, since)))
+
     def records(self, path: Path) -> Iterator[Record]:
         with path.open("rb") as file:
             database = file.read(len(MAGIC)) == MAGIC
@@ -36,15 +45,7 @@ class OpenCode:
             rows = chain(rows, ({"message": message, "session": key} for message in found))
         else:
             rows = opencode(path)
-        waits: set[str] = set()
-        for row in rows:
-            value = row.get("message") or row
-            if _unfinished(value):
-                waits.add(row["session"])
-            if row["session"] not in waits:
-                # What it says of a message it changes later on; that there was one stays.
-                mark = str((value.get("info") or {}).get("id"))
-                yield Record(row["session"], json.dumps(value, ensure_ascii=False), value, 0, mark)
+        yield from _records(rows)
 
     def tell(self, record: Record, telling: Telling, open: Open) -> bool:
         said = record.value
@@ -67,6 +68,18 @@ class OpenCode:
             return False
         _assistant(info, parts, at, telling)
         return True
+
+
+def _records(rows: Iterator[dict[str, Any]]) -> Iterator[Record]:
+    waits: set[str] = set()
+    for row in rows:
+        value = row.get("message") or row
+        if _unfinished(value):
+            waits.add(row["session"])
+        if row["session"] not in waits:
+            # What it says of a message it changes later on; that there was one stays.
+            mark = str((value.get("info") or {}).get("id"))
+            yield Record(row["session"], json.dumps(value, ensure_ascii=False), value, 0, mark)
 
 
 def _unfinished(value: dict[str, Any]) -> bool:
@@ -117,7 +130,7 @@ def _round(parts: list[dict[str, Any]], end: dict[str, Any], model: str, at: int
         usage=Usage(number(tokens.get("input")) + read + wrote,
                     number(tokens.get("output")) + number(tokens.get("reasoning")), read, wrote,
                     number(tokens.get("reasoning"))),
-        model=model, cost=float(cost) if isinstance(cost, int | float) and cost else None,
+        model=model, cost=amount(cost) or None,
     )  # fmt: skip
     for part in tools:
         _result(part, telling)

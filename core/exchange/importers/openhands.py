@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from core.exchange.importers.blocks import as_json
+from core.exchange.importers.called import Asked, plain_text
 from core.exchange.importers.record import LARGEST, Open, Record, document, listed, moment
-from core.exchange.importers.telling import Asked, Telling, plain_text
+from core.exchange.importers.telling import Telling
 
 NO_ACTS = frozenset({"message", "system", "recall", "change_agent_state", "null", ""})
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from core.domain.events import Usage
 from core.exchange.importers.blocks import as_json
-from core.exchange.importers.record import Open, Record, document, number
-from core.exchange.importers.telling import Asked, Telling
+from core.exchange.importers.called import Asked
+from core.exchange.importers.record import Open, Record, amount, document, number
+from core.exchange.importers.telling import Telling
 from core.exchange.spans import Span, from_json
 
 CHATS = frozenset({"chat", "generate_content", "text_completion"})
@@ -97,7 +98,7 @@ def _chat(span: Span, telling: Telling) -> None:
         "\n".join(reply.text for reply in replies if reply.text), began=span.began, at=span.ended,
         thought="\n".join(reply.thought for reply in replies if reply.thought),
         calls=[_new(call, telling) for reply in replies for call in reply.calls], usage=_usage(said),
-        model=str(model or ""), cost=float(cost) if isinstance(cost, int | float) else None,
+        model=str(model or ""), cost=amount(cost),
     )  # fmt: skip
     telling.settle()
     if span.failed:

@@ -30,6 +30,9 @@ class Record(NamedTuple):
 Open = Callable[[str], Telling]
 
 
+Files = list[tuple[Path, str]]  # with the keys of their sessions
+
+
 class Importer(Protocol):
     """How the transcripts of one program are read. `tell` says whether it understood the record."""
 
@@ -43,13 +46,14 @@ class Importer(Protocol):
     def tell(self, record: Record, telling: Telling, open: Open) -> bool: ...
 
 
-def lines(path: Path, key: str, before: int = 0) -> Iterator[Record]:
+def lines(path: Path, key: str, before: int = 0, start: int = 0) -> Iterator[Record]:
     """The lines of a file, each as a record; blank ones are none, and one that is half written waits."""
     with path.open("rb") as file:
-        at = before
+        file.seek(start)
+        at = before + start
         for line in iter(lambda: file.readline(LONGEST), b""):
             at += len(line)
-            if not line.strip():
+            if line.isspace():
                 continue
             raw = line.decode("utf-8", "replace").rstrip("\r\n")
             value = parsed(raw)
@@ -90,22 +94,26 @@ def listed(key: str, values: list[Any], total: int = 0) -> Iterator[Record]:
 
 def moment(value: Any) -> int:
     """A time in microseconds: ISO 8601, or seconds, milliseconds or nanoseconds since 1970; 0 where it is none."""
-    if isinstance(value, bool) or not value:
-        return 0
-    if isinstance(value, int | float):
+    if isinstance(value, str):
+        try:
+            found = datetime.fromisoformat(value)
+            return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * SECOND)
+        except (ValueError, OverflowError, OSError):
+            return 0
+    if isinstance(value, int | float) and not isinstance(value, bool):
         for scale in (1_000_000, 1_000, 1):
             if 0 < value * scale < 1e17 and value * scale > 1e14:
                 return int(value * scale)
         return int(value / 1_000) if 1e17 < value < 1e20 else 0
-    if not isinstance(value, str):
-        return 0
-    try:
-        found = datetime.fromisoformat(value)
-        return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * SECOND)
-    except (ValueError, OverflowError, OSError):
-        return 0
+    return 0
+
+
+def amount(value: Any) -> float | None:
+    """A price; None where it is none."""
+    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9
+    return float(value) if good else None
 
 
 def number(value: Any) -> int:
     """A count; 0 where it is none."""
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15 else 0
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12 else 0

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from core.domain.clock import SECOND
 from core.exchange.importers.blocks import as_json
-from core.exchange.importers.record import Open, Record, document, listed
-from core.exchange.importers.telling import Asked, Telling, plain_text
+from core.exchange.importers.called import Asked, plain_text
+from core.exchange.importers.record import Open, Record, document, listed, number
+from core.exchange.importers.telling import Telling
 
 SUBMITTED = ("submitted", "None", "")
 
@@ -49,7 +51,7 @@ class SweAgent:
         took = said.get("execution_time")
         telling.reply(thought or reply, calls=calls, at=telling.at)
         if isinstance(took, int | float):
-            telling.at += int(took * 1_000_000)
+            telling.at += number(took * SECOND)
         if calls:
             telling.result(f"a{count}", str(said.get("observation") or ""), at=telling.at)
         return True

@@ -3,6 +3,7 @@
 from core.exchange.importers.atif import Atif
 from core.exchange.importers.claude_code import ClaudeCode
 from core.exchange.importers.codex import Codex
+from core.exchange.importers.growing import Growing
 from core.exchange.importers.inspect_log import Inspect
 from core.exchange.importers.mini_swe_agent import MiniSweAgent
 from core.exchange.importers.opencode import OpenCode
@@ -11,13 +12,13 @@ from core.exchange.importers.opentelemetry import OpenTelemetry
 from core.exchange.importers.record import Importer
 from core.exchange.importers.swe_agent import SweAgent
 
+GROWING: tuple[Growing, ...] = (Codex(), ClaudeCode(), OpenCode())  # those that can be followed as they grow
 IMPORTERS: tuple[Importer, ...] = (
-    Codex(),
-    ClaudeCode(),
+    *GROWING[:2],
     Atif(),
     OpenTelemetry(),
     Inspect(),
-    OpenCode(),
+    *GROWING[2:],
     MiniSweAgent(),
     SweAgent(),
     OpenHands(),

@@ -1,6 +1,5 @@
 """What the readers of foreign transcripts tell: words, replies, calls and results, which become facts of a session."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -28,44 +27,12 @@ from core.domain.filing import title_of
 from core.domain.problems import Trouble
 from core.domain.steps import line
 from core.domain.text import Attachment, Text
+from core.exchange.importers.called import KINDS, Asked, object_of
 from core.store.blobs import blob_hash
 
 NO_TITLE = "Imported session"
-RAW = 4 << 20  # characters of a record that are kept
-KINDS: Mapping[str, str] = MappingProxyType(
-    {
-        name: kind
-        for kind, names in {
-            "command": "bash shell exec exec_command run run_command command execute_bash terminal local_shell cmd "
-            "unified_exec write_stdin shell_command python ipython execute_ipython_cell bash_session container.exec",
-            "read": "read read_file view cat open open_file notebookread view_image",
-            "write": "write write_file create create_file file_write",
-            "edit": "edit edit_file multiedit str_replace str_replace_editor str_replace_based_edit_tool apply_patch "
-            "patch notebookedit file_edit file_editor text_editor",
-            "find": "glob list ls find list_dir list_files find_file",
-            "search": "grep search search_file search_dir codesearch",
-            "fetch": "webfetch fetch websearch web_search web_fetch browse browser fetch_url",
-            "delegate": "task agent delegate spawn_agent",
-            "todo": "todowrite todo update_plan task_tracker todoread plan",
-            "decision": "think decide",
-            "question": "",
-        }.items()
-        for name in names.split()
-    }
-)
-OBJECTS = (
-    "command", "cmd", "file_path", "path", "filePath", "filename", "notebook_path", "pattern", "query", "url",
-    "description", "prompt", "code", "name", "thought",
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A call that a reply asks for, under the name it has in its transcript; `arguments` are JSON."""
-
-    id: str
-    tool: str
-    arguments: str = ""
+RAW = 4 << 20  # characters of a record that are kept, and of all that are kept together
+NO_USAGE = Usage()
 
 
 @dataclass(slots=True)
@@ -79,7 +46,7 @@ class _Held:
     texts: list[str] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
     calls: list[Asked] = field(default_factory=list)
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
     stop: str = ""
     cost: float | None = None
 
@@ -110,11 +77,14 @@ class Telling:
         self._name = name
         self._opening: SessionOpened | None = SessionOpened(name(key), "", "", source=f"{agent}:{key}")
         self._early: list[RecordKept] = []
+        self._strange: list[str] = []
+        self._form = ""
+        self._large = 0
         self._going = False
         self._model = ""
         self._held: _Held | None = None
-        self._owed = Usage()
-        self._counted: tuple[str, Usage] = ("", Usage())
+        self._owed = NO_USAGE
+        self._counted: tuple[str, Usage] = ("", NO_USAGE)
         self._round = 0
         self._calls: dict[str, str] = {}
         self._names = 0
@@ -195,7 +165,7 @@ class Telling:
         """What the last reply used, where its transcript says so apart from it."""
         if self._held:
             self._held.usage = _sum(self._held.usage, usage)
-        else:
+        elif usage != NO_USAGE:
             self._owed = _sum(self._owed, usage)
 
     def call(self, id: str) -> str:
@@ -246,25 +216,39 @@ class Telling:
         if self._going:
             self._end("completed", why)
 
-    def keep(self, form: str, raw: str, at: int = 0) -> None:
-        """A record that has no fact of ours, as it is."""
+    def keep(self, form: str, raw: str) -> None:
+        """A record that has no fact of ours, as it is: together with those of its kind beside it."""
         self.kept[form] = self.kept.get(form, 0) + 1
-        kept = RecordKept(form, Text(raw[:RAW]))
-        if self._opening:
-            self._early.append(kept)  # what a session is called is said by its first words
-            return
-        self._at(at)
-        self._say(kept)
+        raw = raw[:RAW]
+        if form != self._form or self._large + len(raw) > RAW:
+            self._keep()
+            self._form = form
+        self._strange.append(raw)
+        self._large += len(raw)
+
+    def settled(self) -> bool:
+        """Is everything that was told a fact by now, or can be made one?"""
+        if self._held or self._owed is not NO_USAGE:
+            return False
+        self._keep()
+        return True
+
+    def rest(self) -> None:
+        """Nothing came for a moment: what was told is whole, and a run whose last reply asks for nothing has ended."""
+        self._flush()
+        if self._owed is not NO_USAGE:  # of a reply that an earlier reading told
+            owed, self._owed = self._owed, NO_USAGE
+            self._say(Replied(usage=owed))
+        if self.is_open():  # records alone make no session
+            self._keep()
+        if self._going and self._answered and not self._open:
+            self._end("completed")
 
     def close(self) -> None:
         """Nothing more is there by now."""
-        self._flush()
-        if self._owed != Usage():  # of a reply that an earlier reading told
-            owed, self._owed = self._owed, Usage()
-            self._say(Replied(usage=owed))
+        self.rest()
         if self._going:
-            ended = self._answered and not self._open
-            self._end("completed" if ended else "stopped", "" if ended else "the transcript ends here")
+            self._end("stopped", "the transcript ends here")
 
     # How it becomes facts
 
@@ -272,11 +256,25 @@ class Telling:
         self.at = max(self.at, at)
 
     def _say(self, event: RunEvent, contents: Mapping[str, bytes] = NOTHING) -> None:
+        if self._strange:
+            self._keep()
         self._tell(self.key, self.at, event, contents)
+
+    def _keep(self) -> None:
+        """The records that were gathered, before whatever comes next; what a session is called is said by its words."""
+        raw, self._strange, self._large = self._strange, [], 0
+        if not raw:
+            return
+        kept = RecordKept(self._form, Text("\n".join(raw)), len(raw))
+        if self._opening:
+            self._early.append(kept)
+        else:
+            self._tell(self.key, self.at, kept, NOTHING)
 
     def _begin(self, words: str) -> None:
         """The session is opened by the first thing that happens in it."""
         if opening := self._opening:
+            self._keep()
             self._opening = None
             self.at = self.at or self.usual
             self._say(replace(opening, title=opening.title or title_of(words) or NO_TITLE))
@@ -319,8 +317,8 @@ class Telling:
         name, before = self._counted
         self._counted = (held.id, held.usage)
         if not held.id or held.id != name:
-            owed, self._owed = self._owed, Usage()
-            return _sum(held.usage, owed)
+            owed, self._owed = self._owed, NO_USAGE
+            return held.usage if owed is NO_USAGE else _sum(held.usage, owed)
         pairs = ((getattr(held.usage, name), getattr(before, name)) for name in Usage.__slots__)
         return Usage(*(max(0, now - then) for now, then in pairs))
 
@@ -343,36 +341,3 @@ class Telling:
 
 def _sum(one: Usage, other: Usage) -> Usage:
     return Usage(*(getattr(one, name) + getattr(other, name) for name in Usage.__slots__))
-
-
-def object_of(call: Asked) -> str:
-    """What a row says of a call: its command, its path, else its first words."""
-    try:
-        plain = json.loads(call.arguments) if call.arguments else {}
-    except (ValueError, RecursionError):
-        plain = call.arguments
-    words = _words(plain)
-    return line(words if KINDS.get(call.tool.lower()) else f"{call.tool}: {words}" if words else call.tool)
-
-
-def _words(plain: Any) -> str:
-    if isinstance(plain, str):
-        return plain
-    if not isinstance(plain, dict):
-        return ""
-    found = next((plain[name] for name in OBJECTS if plain.get(name)), None)
-    if found is None:
-        found = next((value for value in plain.values() if isinstance(value, str) and value), "")
-    return " ".join(map(str, found)) if isinstance(found, list) else str(found)
-
-
-def plain_text(content: Any) -> str:
-    """The words of a message: a string, or the text parts of a list."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, dict):
-        content = [content]
-    if not isinstance(content, list):
-        return ""
-    parts = (part if isinstance(part, str) else part.get("text") for part in content if isinstance(part, str | dict))
-    return "\n".join(part for part in parts if isinstance(part, str) and part)

@@ -105,7 +105,7 @@ EVENTS: dict[type[Any], SearchStrategy[RunEvent]] = {
     ConsentGiven: st.builds(ConsentGiven, CONSENTS, st.booleans()),
     Tainted: st.builds(Tainted, CALLS, WORDS),
     SkillUsed: st.builds(SkillUsed, CALLS, WORDS, SMALL, st.just("library"), WORDS, WORDS),
-    RecordKept: st.builds(RecordKept, WORDS, TEXTS),
+    RecordKept: st.builds(RecordKept, WORDS, TEXTS, st.integers(1, 9)),
     TranscriptRead: st.builds(TranscriptRead, WORDS, SMALL, st.dictionaries(WORDS, SMALL, max_size=2), WORDS),
     RunInterrupted: st.builds(RunInterrupted, WORDS, st.lists(CALLS, max_size=3, unique=True).map(tuple)),
     RunResumed: st.builds(RunResumed, st.sampled_from(["", "again", "skip", "end"])),

@@ -21,6 +21,7 @@ NAMES = [
     "memory",
     "memory_place",
     "memory_use",
+    "memory_vector",
     "memory_version",
     "proposal",
     "question",
@@ -31,6 +32,7 @@ NAMES = [
     "skill_use",
     "skill_version",
     "step",
+    "unsearched",
 ]
 
 

@@ -1,0 +1,249 @@
+"""Other agents are watched: their sessions grow here as they are written, once, and at little cost."""
+
+import asyncio
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import pytest
+
+from core.domain.events import PersonSpoke, Replied, RunEnded
+from core.domain.problems import Problem
+from core.domain.sessions import SessionRow
+from core.exchange import following
+from core.exchange.looking import COLD, WARM_S, Look
+from tests.core.exchange.home import Home, home
+from tests.core.exchange.test_importers import CLAUDE, CODEX, OLDER, held
+
+BOUND_S = 30
+PLACES = {
+    CLAUDE: ".claude/projects/-home-ada",
+    OLDER: ".claude/projects/-home-ada",
+    CODEX: ".codex/sessions/2026/11/22",
+}
+
+
+class Watched:
+    """A home with somebody's folder that is watched."""
+
+    def __init__(self, made: Home, folder: Path) -> None:
+        self.made, self.folder = made, folder
+        self.troubles: list[BaseException] = []
+        self._changed = asyncio.Event()
+        made.journal.listen(lambda told: self._changed.set())
+
+    def place(self, sample: Path) -> Path:
+        path = self.folder / PLACES[sample] / sample.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    async def until(self, true: Callable[[list[SessionRow]], object]) -> list[SessionRow]:
+        async with asyncio.timeout(BOUND_S):
+            while not true(rows := self.made.reader.sessions()) and not self.troubles:
+                self._changed.clear()
+                await self._changed.wait()
+        return rows
+
+    def trouble(self, error: BaseException) -> None:
+        self.troubles.append(error)
+        self._changed.set()
+
+
+@asynccontextmanager
+async def watched(tmp_path: Path) -> AsyncIterator[Watched]:
+    async with home(tmp_path / "data" / "a.db") as made:
+        person = Watched(made, tmp_path / "person")
+        person.folder.mkdir(exist_ok=True)
+        task = asyncio.create_task(made.desk.watch(person.folder, person.trouble))
+        try:
+            yield person
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "TICK_S", 0.02)
+    monkeypatch.setattr(following, "SHARE", 1)
+
+
+def run(tmp_path: Path, act: Callable[[Watched], Awaitable[None]]) -> None:
+    async def main() -> None:
+        async with watched(tmp_path) as person:
+            await act(person)
+
+    asyncio.run(main())
+
+
+async def imported(tmp_path: Path, path: Path) -> tuple[int, ...]:
+    async with home(tmp_path / "at once.db") as made:
+        return await held(made, (await made.desk.bring(path)).sessions)
+
+
+@pytest.mark.parametrize("sample", [CLAUDE, CODEX, OLDER], ids=["Claude Code", "Codex", "between the lines"])
+def test_a_session_grows_line_by_line_and_is_what_an_import_says(sample: Path, tmp_path: Path) -> None:
+    lines = sample.read_bytes().splitlines(keepends=True)
+
+    async def act(person: Watched) -> None:
+        path = person.place(sample)
+        with path.open("wb", buffering=0) as file:
+            for place, line in enumerate(lines):
+                file.write(line[:20])
+                await asyncio.sleep(0)
+                file.write(line[20:])
+                if place == len(lines) // 2:
+                    await person.until(len)  # it is there before its end is written
+                await asyncio.sleep(0)
+        if (beside := sample.with_suffix("")).is_dir():
+            shutil.copytree(beside, path.with_suffix(""))
+            os.utime(path)
+        whole = await imported(tmp_path, path)
+        used = whole[6] + whole[7]
+        await person.until(lambda rows: len(rows) == whole[0] and sum(row.tokens for row in rows) == used)
+        rows = await person.until(lambda rows: all(row.status == "done" for row in rows))
+        found = await held(person.made, tuple(row.id for row in rows))
+        # A reply whose lines came apart is told as two; nothing else is there twice.
+        assert (found[:2], found[3:]) == (whole[:2], whole[3:]) and found[2] - whole[2] in range(3)
+        assert not person.troubles
+        row = person.made.reader.imported(rows[0].source)
+        assert row
+        again = await person.made.desk.bring(path)  # by hand, while it is watched
+        assert again.added == 0
+
+    run(tmp_path, act)
+
+
+def test_it_is_running_while_a_call_is_open_and_done_after_the_last_words(tmp_path: Path) -> None:
+    async def act(person: Watched) -> None:
+        path, lines = person.place(OLDER), OLDER.read_bytes().splitlines(keepends=True)
+        first = next(place for place, line in enumerate(lines) if b"tool_use" in line)
+        path.write_bytes(b"".join(lines[: first + 1]))
+        (row,) = await person.until(lambda rows: rows and rows[0].doing_kind not in ("", "thinking", "reply"))
+        assert row.status == "running"
+        with path.open("ab") as file:
+            file.writelines(lines[first + 1 :])
+        rows = await person.until(lambda rows: len(rows) == 2 and all(row.status == "done" for row in rows))
+        events = [event for each in rows for event in await person.made.events(each.id)]
+        assert all(event.status == "completed" for event in events if isinstance(event, RunEnded))
+
+    run(tmp_path, act)
+
+
+def test_what_is_old_is_left_until_it_changes(tmp_path: Path) -> None:
+    async def act(person: Watched) -> None:
+        old, new = person.place(CLAUDE), person.place(CODEX)
+        shutil.copy(CODEX, new)
+        await person.until(len)
+        assert [row.source.split(":")[0] for row in person.made.reader.sessions()] == ["Codex"]
+        with old.open("ab") as file:
+            file.write(b'{"type": "summary", "summary": "so it went", "leafUuid": "u"}\n')
+        rows = await person.until(lambda rows: len(rows) > 1)
+        assert {row.source.split(":")[0] for row in rows} == {"Codex", "Claude Code"}
+
+    place = tmp_path / "person" / PLACES[CLAUDE]
+    place.mkdir(parents=True)
+    shutil.copy(CLAUDE, place)
+    os.utime(place / CLAUDE.name, (1_700_000_000, 1_700_000_000))
+    run(tmp_path, act)
+
+
+def test_a_file_that_was_begun_anew_is_told_in_words_and_brings_nothing_twice(tmp_path: Path) -> None:
+    async def act(person: Watched) -> None:
+        path = person.place(CODEX)
+        shutil.copy(CODEX, path)
+        (row,) = await person.until(lambda rows: rows and rows[0].status == "done")
+        before = await person.made.events(row.id)
+        lines = CODEX.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(lines[:3]))
+        other = [line.replace(b"o", b"0") for line in lines]
+        path.with_suffix(".new").write_bytes(b"".join([*lines[:3], *other[3:], *other]))
+        path.with_suffix(".new").replace(path)
+        await person.until(lambda rows: False)
+        (trouble,) = person.troubles
+        assert isinstance(trouble, Problem) and "not what it was" in str(trouble)
+        after = await person.made.events(row.id)
+        assert [e for e in after if isinstance(e, PersonSpoke | Replied)] == [
+            e for e in before if isinstance(e, PersonSpoke | Replied)
+        ]
+
+    run(tmp_path, act)
+
+
+def test_what_is_stopped_and_watched_again_goes_on(tmp_path: Path) -> None:
+    lines = CLAUDE.read_bytes().splitlines(keepends=True)
+
+    async def first(person: Watched) -> None:
+        person.place(CLAUDE).write_bytes(b"".join(lines[:8]))
+        await person.until(lambda rows: rows and rows[0].steps > 1)
+
+    async def then(person: Watched) -> None:
+        with person.place(CLAUDE).open("ab") as file:
+            file.writelines(lines[8:])
+        (row, *_) = await person.until(lambda rows: rows and rows[0].status == "done" and rows[0].seq > 30)
+        events = await person.made.events(row.id)
+        said = [event.text.head for event in events if isinstance(event, PersonSpoke)]
+        assert len(said) == len(set(said)) == 2
+
+    run(tmp_path, first)
+    run(tmp_path, then)
+
+
+def test_opencode_grows_in_its_database(tmp_path: Path) -> None:
+    async def act(person: Watched) -> None:
+        path = person.folder / ".local" / "share" / "opencode" / "opencode.db"
+        path.parent.mkdir(parents=True)
+        now = int(time.time() * 1000)
+        with closing(sqlite3.connect(path)) as db:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("CREATE TABLE project (id)")
+            db.execute("CREATE TABLE session (id, parent_id, directory, title, time_created, time_updated)")
+            db.execute("CREATE TABLE message (id, session_id, time_created, data)")
+            db.execute("CREATE TABLE part (id, message_id, data)")
+            db.execute("INSERT INTO session VALUES ('old', NULL, '/', 'Long ago', 1, 1)")
+            db.execute("INSERT INTO message VALUES ('m0', 'old', 1, '{\"role\": \"user\"}')")
+            db.execute('INSERT INTO part VALUES (\'p0\', \'m0\', \'{"type": "text", "text": "long ago"}\')')
+            db.execute("INSERT INTO session VALUES ('s', NULL, '/', 'Now', ?, ?)", (now, now))
+            db.execute("INSERT INTO message VALUES ('m1', 's', 1, '{\"role\": \"user\"}')")
+            db.execute('INSERT INTO part VALUES (\'p1\', \'m1\', \'{"type": "text", "text": "do it"}\')')
+            db.commit()
+            (row,) = await person.until(len)
+            assert row.title == "Now"
+            db.execute(
+                'INSERT INTO message VALUES (\'m2\', \'s\', 2, \'{"role": "assistant", "time": {"completed": 3}}\')'
+            )
+            db.execute('INSERT INTO part VALUES (\'p2\', \'m2\', \'{"type": "text", "text": "done"}\')')
+            db.commit()  # grows in the log beside the file
+            (row,) = await person.until(lambda rows: rows[0].status == "done" and rows[0].rounds)
+            assert [e.text.head for e in await person.made.events(row.id) if isinstance(e, Replied)] == ["done"]
+
+    run(tmp_path, act)
+
+
+def test_looking_costs_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a thousand old sessions in a hundred folders, only the folders above are looked at, but now and then."""
+    for folder in range(100):
+        place = tmp_path / ".claude" / "projects" / f"p{folder}"
+        place.mkdir(parents=True)
+        for n in range(10):
+            (place / f"{n}.jsonl").write_text("{}\n")
+            os.utime(place / f"{n}.jsonl", (1, 1))
+        os.utime(place, (1, 1))
+    looks, stat = 0, Path.stat
+
+    def counted(path: Path, **more: bool) -> os.stat_result:
+        nonlocal looks
+        looks += 1
+        return stat(path, **more)
+
+    look = Look(tmp_path, (".claude/projects/*/*.jsonl",))
+    assert look.changed() == []
+    monkeypatch.setattr("pathlib.Path.stat", counted)
+    assert look.changed() == [] and looks < 10
+    (tmp_path / ".claude" / "projects" / "p7" / "3.jsonl").write_text("{}\n{}\n")
+    found = [path.name for _ in range(COLD) for path in look.changed()]
+    assert found == ["3.jsonl"] and looks < 10_000 and WARM_S > 60
