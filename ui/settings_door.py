@@ -10,6 +10,7 @@ from PySide6.QtGui import QDesktopServices
 
 from core.domain.problems import Problem, Trouble
 from core.domain.tiers import NAMES
+from ui.agents_door import AgentsDoor
 from ui.bridge import Bridge
 from ui.figures import size
 from ui.filing import Filing
@@ -36,6 +37,7 @@ class SettingsDoor:
         self._dialog: SettingsDialog | None = None
         self._models: ModelsDoor | None = None
         self._schedules: SchedulesDoor | None = None
+        self._agents: AgentsDoor | None = None
         self._tasks.start(self._prepare(), "read the settings")
 
     async def close(self) -> None:
@@ -74,6 +76,7 @@ class SettingsDoor:
         dialog = self._dialog = SettingsDialog(self._window.look, shown, self._window)
         self._models = ModelsDoor(self._window.look, dialog, self._bridge, self._tasks, self._change)
         self._schedules = SchedulesDoor(dialog, self._bridge, self._tasks)
+        self._agents = AgentsDoor(dialog, self._bridge, self._tasks)
         dialog.changed.connect(self.change)
         dialog.revoked.connect(lambda rule: self._tasks.start(self._revoke(rule), "revoke"))
         dialog.data_wanted.connect(self._do)
@@ -154,7 +157,7 @@ class SettingsDoor:
     def _forget(self, dialog: SettingsDialog) -> None:
         if self._dialog is dialog:
             self._dialog = None
-            for door in (self._models, self._schedules):
+            for door in (self._models, self._schedules, self._agents):
                 if door is not None:
                     door.closed = True
 

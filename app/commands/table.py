@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 
 from app.commands import (
+    agents,
     answering,
     care,
     exchange,
@@ -43,6 +44,7 @@ COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
         "worktree": worktrees.worktree,
         "schedule": scheduling.schedule,
         "mcp": servers.mcp,
+        "agents": agents.agents,
         "rules": ruling.rules,
         "export": exchange.export,
         "import": exchange.bring,

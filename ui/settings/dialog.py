@@ -19,7 +19,8 @@ from PySide6.QtWidgets import (
 from core.domain.problems import Trouble
 from core.domain.rules import Rule
 from core.domain.schedule import Schedule
-from core.settings.schema import MODELS, WEB, About, Settings
+from core.settings.schema import MODELS, WEB, About, OutsideAgent, Settings
+from ui.settings.agents import AgentsPage
 from ui.settings.fields import control, settable
 from ui.settings.models import ModelsPage
 from ui.settings.pages import DataPage, DataState, FoldersPage, RulesPage, is_of_folder
@@ -31,6 +32,7 @@ from ui.widgets.button import Button
 from ui.widgets.scroll import FittingScroll
 from ui.widgets.words import breakable, label
 
+Agents = tuple[Sequence[OutsideAgent], Sequence[OutsideAgent]]
 SIZE: Final = (760, 560)
 PAGES_WIDTH: Final = 170
 UNMOVED: Final = frozenset({"reduced_motion"})  # nothing in this window slides or fades, so there is nothing to lessen
@@ -54,6 +56,7 @@ class SettingsDialog(QDialog):
     session_wanted = Signal(str)
     schedule_added = Signal(object)
     schedule_removed = Signal(str)
+    agents_wanted = Signal(str, str, str)  # what, of which agent, its command
     servers_wanted = Signal(str, str)  # what, and of which server or model
 
     def __init__(self, look: Look, shown: Shown, parent: QWidget | None = None) -> None:
@@ -77,6 +80,7 @@ class SettingsDialog(QDialog):
         self._stack = QStackedWidget()
         self._data: DataState | None = None
         self._scheduled: Sequence[Schedule] = ()
+        self._agents: Agents = ((), ())
         self._counted: QWidget
         self._said = label("", look.fonts.second, "third", name="settings.said", wrap=True)
         self._none = label(self.tr("No setting is called so."), look.fonts.text, "second", name="settings.none")
@@ -137,6 +141,10 @@ class SettingsDialog(QDialog):
         self._scheduled = found
         self.schedules.show_schedules(found)
 
+    def show_agents(self, added: Sequence[OutsideAgent], found: Sequence[OutsideAgent]) -> None:
+        self._agents = added, found
+        self.agents.show_agents(*self._agents)
+
     def show_data(self, state: DataState) -> None:
         """Counting takes a while where there is much; it is shown when it is there."""
         self._data = state
@@ -192,6 +200,12 @@ class SettingsDialog(QDialog):
                 column.insertWidget(column.count() - 1, key)
                 self._found.append((self.tr("web search key searxng brave tavily").casefold(), key))
             self._add(title, page)
+        self.agents = AgentsPage(self._look)
+        self.agents.show_agents(*self._agents)
+        self.agents.wanted.connect(self.agents_wanted)
+        self._add_whole(self.tr("Other agents"), self.agents)
+        words = self.tr("agents of others acp opencode codex claude gemini goose add test").casefold()
+        self._found.append((words, self.agents))
         known, why = self._shown.rules, self._shown.why
         rules = RulesPage(self._look, None if known is None else [r for r in known if not is_of_folder(r)], why)
         folders = FoldersPage(self._look, None if known is None else [r for r in known if is_of_folder(r)], why)
