@@ -357,6 +357,12 @@ def _agents(commands: "argparse._SubParsersAction[_Parser]") -> None:
     agents = _add(commands, "agents", "Agents of others that work in your folders (Agent Client Protocol).")
     actions = agents.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser, required=True)
     agent_actions(partial(_add, actions))
+    acp = _add(commands, "acp", "Be an agent for your editor: it starts this, and speaks over the standard streams.")
+    acp.add_argument("--model", metavar="P/M", default="", help="this model (else the one that is set)")
+    acp.add_argument("--script", metavar="FILE", help="play this script instead of a model")
+    acp.add_argument("--agent", metavar="A", default="", help="as this agent, a file A.toml in the folder `agents`")
+    words = f"how much it asks at first (else {DEFAULT_MODE}); the editor can change it"
+    acp.add_argument("--mode", choices=MODES, default=DEFAULT_MODE, help=words)
 
 
 def _memory(commands: "argparse._SubParsersAction[_Parser]") -> None:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 
 from app.commands import (
+    acp,
     agents,
     answering,
     care,
@@ -45,6 +46,7 @@ COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
         "schedule": scheduling.schedule,
         "mcp": servers.mcp,
         "agents": agents.agents,
+        "acp": acp.acp,
         "rules": ruling.rules,
         "export": exchange.export,
         "import": exchange.bring,

@@ -167,10 +167,12 @@ class Engine(Care, Deciding):
         """How well commands are confined here; proven when it is first asked."""
         return await look_at_walls(self._opened.path.parent)
 
-    async def start(self, task: str, folder: Path, began: RunStarted, *why: RunEvent, worktree: bool = False) -> str:
+    async def start(
+        self, task: str, folder: Path, began: RunStarted, *why: RunEvent, worktree: bool = False, name: str = ""
+    ) -> str:
         """Open a session and begin its first run as `began` says, with facts that say why it is there; its id.
 
-        With `worktree` it works in a git worktree of its own.
+        With `worktree` it works in a git worktree of its own. `name` is an id that was given away already.
         """
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
@@ -180,7 +182,7 @@ class Engine(Care, Deciding):
             self._runs.check(began)
             return await self.worktrees.start(task, place, lambda to, made: self.start(task, to, began, *why, *made))
         sent = await self._expanded(task, place, began.mode)
-        return await self._runs.open(SessionOpened("", str(place), title_of(task)), sent, began, *why)
+        return await self._runs.open(SessionOpened(name, str(place), title_of(task)), sent, began, *why)
 
     async def say(
         self, session: str, text: str, *, now: bool = False, files: Sequence[tuple[str, str, bytes]] = ()
@@ -266,5 +268,5 @@ class Engine(Care, Deciding):
     def listen(self, listener: Listener) -> Forget:
         return self._journal.listen(listener)
 
-    def listen_drafts(self, listener: Callable[[Draft], None]) -> None:
-        self._drafts.listen(listener)
+    def listen_drafts(self, listener: Callable[[Draft], None]) -> Forget:
+        return self._drafts.listen(listener)
