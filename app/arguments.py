@@ -2,7 +2,7 @@
 
 import argparse
 from functools import partial
-from typing import NoReturn
+from typing import NoReturn, get_args
 
 from app import __version__
 from app.agent_arguments import agent_actions
@@ -11,10 +11,11 @@ from app.server_arguments import server_actions
 from app.skill_arguments import proposal_actions, skill_actions
 from core.domain.modes import DEFAULT_MODE, MODE_WORDS, MODES, Mode
 from core.domain.schedule import MISSED
+from core.settings.schema import Wire
 
 FORMATS = ("md", "html", "json", "atif", "otlp", "perfetto")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-WIRES = ("chat", "responses", "anthropic", "ollama")
+WIRES = get_args(Wire)
 
 
 class UsageError(Exception):
@@ -269,6 +270,7 @@ def _schedule(commands: "argparse._SubParsersAction[_Parser]") -> None:
     add = _add(actions, "add", "Add one. It begins while the window is open, or `schedule watch` runs.")
     add.add_argument("task", metavar="TASK")
     add.add_argument("-C", dest="folder", metavar="DIR", default=".", help="the folder to work in (else this one)")
+    add.add_argument("--worktree", action="store_true", help="each in a git worktree of its own, on a new branch")
     add.add_argument("--at", metavar="TIME", default="", help="first at 18:30, or 2030-01-31 18:30")
     add.add_argument("--every", metavar="N", default="", help="again every 15m, 2h, 1d or 1w (else once)")
     add.add_argument("--missed", choices=MISSED, default="run", help="a time that was missed (else run, once)")

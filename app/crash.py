@@ -11,10 +11,14 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from app import __version__
+from core.domain.problems import Trouble
 from core.domain.redact import Redactor, known_in
+
+if TYPE_CHECKING:
+    from app.output import Output
 
 LOG, FATAL = "crash.log", "fatal.log"
 MOST_ALIKE = 20  # a fault in a paint event comes sixty times a second
@@ -69,18 +73,16 @@ class CrashDoor:
 
     def report(self, error: BaseException) -> None:
         """Write the stack down, without keys, and tell of it; the same thing again and again only so often."""
-        line = _redacted(f"{type(error).__name__}: {error}")
-        self._told[line] += 1
-        if self._told[line] > MOST_ALIKE:
+        crash = crash_of(error)
+        self._told[crash.line] += 1
+        if self._told[crash.line] > MOST_ALIKE:
             return
-        stack = "".join(traceback.format_exception(error))
-        crash = Crash(line, told(f"In the thread {threading.current_thread().name}:\n\n{stack.rstrip()}"))
         self._write(crash.report)
         self._tell(crash)
 
     def of_loop(self, _loop: object, context: dict[str, Any]) -> None:
         """As an asyncio exception handler."""
-        self.report(context.get("exception") or RuntimeError(context["message"]))
+        self.report(of_context(context))
 
     def _uncaught(self, kind: type[BaseException], error: BaseException, stack: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):
@@ -89,9 +91,7 @@ class CrashDoor:
             self.report(error.with_traceback(stack))
 
     def _write(self, report: str) -> None:
-        file = self._log or sys.stderr
-        file.write(f"--- {datetime.now().astimezone().isoformat(timespec='seconds')}\n{report}\n")
-        file.flush()
+        _append(self._log or sys.stderr, report)
 
     def _last_words(self) -> Crash | None:
         """Of the process before, if it left any; they move to the log."""
@@ -105,6 +105,31 @@ class CrashDoor:
         return crash
 
 
+def of_context(context: dict[str, Any]) -> BaseException:
+    """What asyncio tells an exception handler."""
+    error: BaseException | None = context.get("exception")
+    return error or RuntimeError(context["message"])
+
+
+def complain(error: BaseException, folder: Path, out: "Output") -> None:
+    """Of a command: a mistake of ours in words, its report in the log, or here where nothing can be written."""
+    crash = crash_of(error)
+    do = f"Read the report in {folder / LOG} (keys are taken out), and pass it on to whoever may help."
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with _private(folder / LOG) as log:
+            _append(log, crash.report)
+    except OSError:
+        do = f"Pass this report on to whoever may help (keys are taken out):\n{crash.report}"
+    out.trouble(Trouble(f"Journeyman made a mistake: {crash.line}", "What was shown before is saved.", do))
+
+
+def crash_of(error: BaseException) -> Crash:
+    stack = "".join(traceback.format_exception(error))
+    report = told(f"In the thread {threading.current_thread().name}:\n\n{stack.rstrip()}")
+    return Crash(_redacted(f"{type(error).__name__}: {error}"), report)
+
+
 def told(what: str) -> str:
     """A report: what happened and in which surroundings; no keys, and nobody's name out of a path."""
     qt = getattr(sys.modules.get("PySide6"), "__version__", "not loaded")
@@ -115,6 +140,11 @@ def told(what: str) -> str:
 def _redacted(text: str) -> str:
     home = str(Path.home())
     return Redactor(known_in(os.environ)).text(text.replace(home, "~") if len(home) > 1 else text)
+
+
+def _append(file: IO[str], report: str) -> None:
+    file.write(f"--- {datetime.now().astimezone().isoformat(timespec='seconds')}\n{report}\n")
+    file.flush()
 
 
 def _private(path: Path) -> IO[str]:

@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from app.crash import of_context
 from core.domain.consent import ConsentAsked
 from core.domain.problems import Problem
 from core.domain.question import QuestionAsked
@@ -165,4 +166,4 @@ class EngineThread:
         self._feed.put(told, urgent=isinstance(told.entry.event, QuestionAsked | ConsentAsked))
 
     def _hear_fault(self, _loop: object, context: dict[str, Any]) -> None:
-        self._report(context.get("exception") or RuntimeError(context["message"]))
+        self._report(of_context(context))

@@ -28,9 +28,7 @@ def main(typed: list[str] | None = None) -> int:
     folder = places.home(read.home)
     try:
         if read.command is None:
-            from app.desktop import show  # Qt is heavy, and a command line has no use for it
-
-            return show(folder, safe=read.safe)
+            return _window(folder, read.safe)
         if read.command == "screenshots":
             from app.screenshots import take
 
@@ -52,6 +50,18 @@ def main(typed: list[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read our lines has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except Exception as error:
+        _report(folder, out, error)
+        return FAILED
+
+
+def _window(folder: Path, safe: bool) -> int:
+    try:
+        from app.desktop import show  # Qt is heavy, and a command line has no use for it
+    except ImportError as error:
+        do = "Install the system library that is named; `journeyman doctor` looks again."
+        raise Problem("The window cannot be opened.", f"{error}.", do) from error
+    return show(folder, safe=safe)
 
 
 def command(words: list[str], home: Path, out: Output, *, safe: bool = False) -> int:
@@ -127,14 +137,17 @@ async def _alone(words: list[str], home: Path, folder: Path, out: Output, safe: 
     import asyncio
 
     from app.assemble import assemble
+    from app.crash import of_context
     from app.owner import Owner, can_serve
     from app.perform import performer
 
     task = asyncio.current_task()
     assert task is not None
+    loop, report = asyncio.get_running_loop(), partial(_report, home, out)
+    loop.set_exception_handler(lambda _, context: report(of_context(context)))
     if sys.platform != "win32":
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    services = await assemble(home, partial(_report, out), safe=safe)
+        loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    services = await assemble(home, report, safe=safe)
     for note in services.notes:
         out.trouble(note)
     perform = performer(services, home)
@@ -159,11 +172,11 @@ async def _alone(words: list[str], home: Path, folder: Path, out: Output, safe: 
         await services.close()
 
 
-def _report(out: Output, error: BaseException) -> None:
-    """What went wrong in a run that then ended as failed: words for faults of the world, a trace for bugs of ours."""
-    import traceback
-
+def _report(home: Path, out: Output, error: BaseException) -> None:
+    """What went wrong in a run that then ended as failed: a fault of the world, or a mistake of ours."""
     if isinstance(error, Problem):
         out.trouble(error.trouble)
     else:
-        traceback.print_exception(error)
+        from app.crash import complain  # heavy for the first paint, and seldom of use
+
+        complain(error, home, out)

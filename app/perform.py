@@ -8,6 +8,7 @@ from app.assemble import Services
 from app.commands.context import Context
 from app.commands.exits import FAILED, USAGE, WAITING
 from app.commands.table import COMMANDS
+from app.crash import complain
 from app.output import Output
 from app.owner import Perform
 from core.domain.problems import Problem
@@ -47,4 +48,9 @@ async def perform_typed(services: Services, home: Path, typed: argparse.Namespac
         return WAITING
     except Problem as problem:
         out.trouble(problem.trouble)
+        return FAILED
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        complain(error, home, out)
         return FAILED

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import textwrap
 from pathlib import Path
 
 import debian
@@ -99,12 +100,18 @@ def pack(folder: Path, tarball: Path, name: str) -> None:
     share = tarball.parent / "share"
     shutil.rmtree(share, ignore_errors=True)
     debian.put_shared(share, __version__)
+    needs = [package.partition(" ")[0] for package in debian.packages(folder)]
+    words = textwrap.fill(" ".join(needs), 110, subsequent_indent="    ", break_on_hyphens=False)
+    told = (HERE / "share" / "install.txt").read_text("utf-8").replace("@NEEDS@", words)
+    readme = tarball.with_name("README")
+    readme.write_text(told, encoding="utf-8")
     with tarfile.open(tarball, "w:xz", preset=3) as archive:
         archive.add(folder, name, filter=plain)
         archive.add(share, f"{name}/share", filter=plain)
-        archive.add(HERE / "share" / "install.txt", f"{name}/README", filter=plain)
+        archive.add(readme, f"{name}/README", filter=plain)
         archive.add(ROOT / "LICENSE", f"{name}/LICENSE", filter=plain)
     shutil.rmtree(share)
+    readme.unlink()
 
 
 def call(command: list[str], environment: dict[str, str] | None = None) -> None:

@@ -21,9 +21,10 @@ python3 packaging/dev.py COMMAND
   run [words ...]      open Journeyman (or give it a command: run doctor)
   test [pytest words]  style, types and all tests; with words only pytest with them
   test --faults        kills, full disks, power cuts and the like at every point there is (a quarter of an hour)
+  test --user          the attack cases as an ordinary user, also where root asks
   test --servers ...   the same, also against large model servers, which are installed once
   check                style, types and the rules of the house
-  bench [words ...]    measure speed
+  bench [words ...]    measure speed; with --write all of it, into resources/help/figures.md
   soak --minutes N     random work, faults, kills and restarts for so long; says what broke and what grew
   bundle [DIR]         what can be installed without a Python: a tarball and a .deb (on macOS an image, on Windows
                        a set-up program), into DIR, else dist
@@ -33,6 +34,7 @@ python3 packaging/dev.py COMMAND
 
   --no-system          before COMMAND: do not look for system libraries and programs
 """
+MODULES = {"--faults": "tests.faults", "--user": "tests.ordinary"}  # ways to test that are programs of their own
 LINKED = "system libraries found"  # a line of the environment's stamp
 CHECKS = {
     "style": ["ruff", "check", "."],
@@ -82,8 +84,9 @@ def test(words: list[str], system: bool) -> int:
         os.environ["JOURNEYMAN_SERVERS"] = "1"
         words = [word for word in words if word != "--servers"]
     headless()
-    if words[:1] == ["--faults"]:
-        return subprocess.call([str(PYTHON), "-m", "tests.faults", *words[1:]])
+    for word, module in MODULES.items():
+        if words[:1] == [word]:
+            return subprocess.call([str(PYTHON), "-m", module, *words[1:]])
     if words:
         return pytest(words)
     failed = failures()

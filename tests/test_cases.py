@@ -26,19 +26,21 @@ TABLES = {
 }
 
 
-def named() -> Iterator[str]:
-    """Every case that a test carries."""
+def carried() -> Iterator[tuple[str, Path, str]]:
+    """Every case that a test carries, the file, and the test or the table in it."""
     for path in HERE.rglob("test_*.py"):
-        for name in re.findall(r"^(?:async )?def test_(\w+)", path.read_text("utf-8"), re.MULTILINE):
-            yield from (found.upper() for found in re.findall(r"(?:^|_)([ptiskmuPTISKMU]\d{1,2})(?=_|$)", name))
+        for name in re.findall(r"^(?:async )?def (test_\w+)", path.read_text("utf-8"), re.MULTILINE):
+            yield from ((found.upper(), path, name) for found in re.findall(r"_([ptiskmuPTISKMU]\d{1,2})(?=_|$)", name))
     for file, tables in TABLES.items():
-        for node in ast.walk(ast.parse((HERE / file).read_text("utf-8"))):
+        path = HERE / file
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
             if isinstance(target, ast.Name) and target.id in tables and isinstance(value := node.value, ast.Dict):  # type: ignore[attr-defined]
-                yield from (str(key.value).split()[0] for key in value.keys if isinstance(key, ast.Constant))
+                keys = [str(key.value) for key in value.keys if isinstance(key, ast.Constant)]
+                yield from ((key.split()[0], path, target.id) for key in keys)
 
 
 @pytest.mark.parametrize("kind", sorted(CASES))
 def test_each_case_has_a_test_that_carries_its_name(kind: str) -> None:
-    found = set(named())
+    found = {case for case, _, _ in carried()}
     assert [f"{kind}{number}" for number in CASES[kind] if f"{kind}{number}" not in found] == []

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from app.arguments import UsageError, parser
+from ui.help_dialog import pages
 
 ROOT = Path(__file__).resolve().parent.parent
-HELP = sorted((ROOT / "resources" / "help").glob("[0-9]-*.md"))
+HELP = pages()
 PAGES = (ROOT / "README.md", ROOT / "CHANGELOG.md", *HELP)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 WORD = re.compile(r"`(journeyman(?: [^`]+)?)`")
@@ -19,10 +20,12 @@ WORD = re.compile(r"`(journeyman(?: [^`]+)?)`")
 NAMES = re.findall(
     r"\S+",
     """
-    ACP AGENTS Anthropic API ATIF Brave bubblewrap Changelog CLI Codex cpp CSV Ctrl Debian DeepSeek Esc Gemini Git
-    GitHub glibc GNU Groq HTML Inno Jaeger JSON keyring Landlock LGPL LM localhost macOS Markdown MCP Ollama OpenAI
-    OpenRouter OpenCode OpenHands OpenTelemetry OTLP PDF PgDown PgUp swe
-    Perfetto pipx Qt README ripgrep SearXNG SQLite SWE Tavily todo TOML Ubuntu URL UTF vLLM worktree worktrees
+    ACP AGENTS ALMA ALMA's Anthropic API artifacts ATIF Brave bubblewrap Changelog CLI Codex coroutine cpp CSV
+    Ctrl dataclass Debian DeepSeek Esc fallbacks façade Gemini Git GitHub glibc GNU Groq handoff HTML
+    initialiser Inno Jaeger JSON keyring Landlock Langfuse LGPL linter LM localhost macOS Markdown MCP md Ollama
+    OpenAI OpenCode OpenHands OpenRouter OpenTelemetry OTLP PDF Perfetto PgDown PgUp pipx Qt README recency
+    ripgrep SearXNG SQLite SWE swe Tavily todo TOML Ubuntu URL UTF validator vLLM worktree worktrees
+    submodules
     """,
 )
 
@@ -52,7 +55,7 @@ def test_every_command_that_is_named_can_be_typed(page: Path) -> None:
 
 
 def _typed(words: list[str], page: Path) -> None:
-    words = ["1" if word in {"STEP", "N", "X"} else word for word in words]
+    words = ["1" if word in {"STEP", "N", "X", "OLD", "NEW"} else word for word in words]
     for given in (words, [*words, "A"], [*words, "A", "B"]):  # a page may leave out what comes last
         try:
             parser().parse_args(given)

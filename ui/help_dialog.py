@@ -1,8 +1,10 @@
 """Help inside the window: a few short pages, written as replies are."""
 
 from pathlib import Path
+from typing import Final
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QTextBrowser, QVBoxLayout, QWidget
 
 from ui.markdown import render
@@ -11,6 +13,10 @@ from ui.theme import RESOURCES, Look
 from ui.widgets.button import Button
 
 PAGES_WIDTH = 180
+PAGES: Final = (
+    "begin", "questions", "sessions", "undo", "safety", "skills", "skill-editor", "memory", "hooks", "keys", "settings",
+    "command-line", "data", "extending", "predecessors",
+)  # fmt: skip
 
 
 class HelpDialog(QDialog):
@@ -21,13 +27,14 @@ class HelpDialog(QDialog):
         self.setObjectName("help")
         self.setWindowTitle(self.tr("Help"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(look.size(760), look.size(560))
+        self.resize(look.size(900), look.size(640))
         self._pages = QListWidget()
         self._pages.setObjectName("help.pages")
         self._pages.setAccessibleName(self.tr("Pages"))
         self._pages.setFont(look.fonts.text)
-        self._pages.setFixedWidth(look.size(PAGES_WIDTH))
         self._pages.addItems([title(text) for text in self._texts])
+        widest = self._pages.sizeHintForColumn(0) + 2 * self._pages.frameWidth() + look.size(8)
+        self._pages.setFixedWidth(max(look.size(PAGES_WIDTH), widest))
         self._text = QTextBrowser()
         self._text.setObjectName("help.text")
         self._text.setAccessibleName(self.tr("Help"))
@@ -54,12 +61,13 @@ class HelpDialog(QDialog):
     def _show(self, number: int) -> None:
         self._document.clear()
         render(self._document, self._texts[number], self._look)
+        self._text.moveCursor(QTextCursor.MoveOperation.Start)  # where it stands is kept in sight
         self._text.verticalScrollBar().setValue(0)
 
 
 def pages() -> list[Path]:
-    """The numbered files, in order."""
-    return sorted((RESOURCES / "help").glob("[0-9]-*.md"))
+    """The files, in order."""
+    return [RESOURCES / "help" / f"{name}.md" for name in PAGES]
 
 
 def title(text: str) -> str:

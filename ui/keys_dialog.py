@@ -36,9 +36,7 @@ class KeysDialog(QDialog):
         columns = QHBoxLayout(inside)
         columns.setContentsMargins(24, 16, 36, 16)
         columns.setSpacing(32)
-        groups = list(dict.fromkeys(command.group for command in COMMANDS))
-        titled = [(group, _lines(group)) for group in groups]
-        titled += [(title, [(shown_keys(keys), text) for keys, text in lines]) for title, lines in OF_PLACES]
+        titled = sheet()
         half = (sum(len(lines) + 2 for _, lines in titled) + 1) // 2
         column, height = self._column(columns), 0
         for title, lines in titled:
@@ -80,6 +78,13 @@ class KeysDialog(QDialog):
             grid.addWidget(chip, number, 1, Qt.AlignmentFlag.AlignRight)
         grid.setColumnStretch(0, 1)
         return made
+
+
+def sheet() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Every key and what it does, in groups."""
+    groups = dict.fromkeys(command.group for command in COMMANDS)
+    places = [(title, [(shown_keys(keys), text) for keys, text in lines]) for title, lines in OF_PLACES]
+    return [*((group, _lines(group)) for group in groups), *places]
 
 
 def _lines(group: str) -> list[tuple[str, str]]:

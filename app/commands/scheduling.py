@@ -35,6 +35,7 @@ async def _add(context: Context) -> None:
         Wish(
             typed.task, (context.folder / typed.folder).resolve(), typed.at, typed.every, typed.missed,
             SCRIPTED if script else typed.model, typed.mode, script,
+            typed.worktree,
         )
     )  # fmt: skip
     _tell(context, made)
@@ -80,7 +81,8 @@ def _tell(context: Context, each: Schedule) -> None:
         return
     context.out.write(f"{each.id}  {words_of(each)}  {each.task}")
     late = "made up for once" if each.missed == "run" else "skipped"
-    context.out.write(f"      in {each.folder}; a missed time is {late}")
+    where = f"a worktree of {each.folder}" if each.worktree else each.folder
+    context.out.write(f"      in {where}; a missed time is {late}")
     if each.session:
         context.out.write(f"      began session {each.session} last")
     if each.skipped:

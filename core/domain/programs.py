@@ -276,6 +276,8 @@ def never_remembered(argv: Sequence[str]) -> str:
                 return f"{program} {option} runs or reads what stands elsewhere"
     if program == "git" and any(word.startswith(("ext::", "fd::")) for word in argv):
         return "git ext:: runs a command"
+    if program == "uniq" and sum(not word.startswith("-") for word in argv[1:]) > 1:
+        return "uniq writes to the second file it is given"
     if program == "find" and any(word.startswith(("-exec", "-ok", "-fprint", "-delete")) for word in argv):
         return "find runs or removes what it finds"
     return ""

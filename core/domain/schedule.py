@@ -28,6 +28,7 @@ class Schedule:
         script: what a scripted model plays.
         session: the one that was begun last, `skipped` how many times passed without one since.
         trouble: why the last one could not be begun.
+        worktree: each works in a git worktree of its own.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Schedule:
     session: str = ""
     skipped: int = 0
     trouble: str = ""
+    worktree: bool = False
 
 
 @dataclass(frozen=True, slots=True)

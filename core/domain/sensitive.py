@@ -29,12 +29,18 @@ SECRET_FOLDERS: tuple[tuple[str, ...], ...] = (
     ("proc", "*", "environ"), ("proc", "*", "mem"), ("proc", "*", "root"), ("proc", "*", "fd"),
 )  # fmt: skip
 # What git obeys in its folder. The rest of it commands must change, or git could not work.
-WALLED_IN_GIT: tuple[tuple[str, ...], ...] = (("hooks",), ("config",), ("config.worktree",), ("info", "attributes"))
+WALLED_IN_GIT: tuple[tuple[str, ...], ...] = (
+    ("hooks",), ("config",), ("config.worktree",), ("info", "attributes"), ("commondir",),
+)  # fmt: skip
+# Of these there can be thousands of files, and git obeys none.
+LARGE_IN_GIT = frozenset({"objects", "refs", "logs", "lfs", "rr-cache", "annex", "reftable"})
 # What programs here obey without being asked again: commands find it read-only.
 WALLED: tuple[tuple[str, ...], ...] = (
     (".git",), (".gitmodules",), (".gitattributes",), (".gitconfig",), (".husky",), (".githooks",), (".vscode",),
     (".idea",), (".devcontainer",), (".mcp.json",), (".envrc",), (".claude",), (".agents",), (".codex",), (".gemini",),
-    (".cursor",), (".journeyman",), (".bashrc",), (".bash_profile",), (".bash_login",), (".bash_logout",),
+    (".cursor",), (".windsurf",), (".kiro",), (".opencode",), (".zed",), (".fleet",), (".nvim.lua",), (".nvimrc",),
+    (".dir-locals.el",), (".gdbinit",), (".lldbinit",),
+    (".journeyman",), (".bashrc",), (".bash_profile",), (".bash_login",), (".bash_logout",),
     (".bash_aliases",), (".profile",), (".zshrc",), (".zshenv",), (".zprofile",), (".zlogin",), (".kshrc",),
     (".inputrc",), (".vimrc",), (".exrc",), (".ripgreprc",), (".config", "fish"), (".config", "autostart"),
     (".config", "systemd"),
@@ -109,7 +115,9 @@ def is_hidden(path: str) -> bool:
 
 def is_protected(path: str) -> bool:
     """Would another program obey what is written here: a hook, a shell, an editor, an agent?"""
-    return _runs_through(plain_parts(path), PROTECTED)
+    parts = plain_parts(path)
+    # A folder with a HEAD in it can be a repository, with orders beside it.
+    return _runs_through(parts, PROTECTED) or parts[-1:] == ["head"]
 
 
 def is_walled(path: str) -> bool:

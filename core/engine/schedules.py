@@ -20,6 +20,7 @@ from core.engine.doubt import GOES_ON
 from core.settings.schema import Settings
 from core.store.schedule_book import ScheduleBook
 from core.workspace.paths import workspace
+from core.workspace.worktree import repository
 
 LOOK_S = 20.0  # a computer that slept tells nobody how long
 CUT = "Journeyman ended while it was being begun."
@@ -28,7 +29,9 @@ CUT = "Journeyman ended while it was being begun."
 class Start(Protocol):
     """Open a session with its first run, and with why it is there; its id."""
 
-    async def __call__(self, task: str, folder: Path, began: RunStarted, *why: RunEvent) -> str: ...
+    async def __call__(
+        self, task: str, folder: Path, began: RunStarted, *why: RunEvent, worktree: bool = False
+    ) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,7 @@ class Wish:
     model: str = ""
     mode: str = DEFAULT_MODE
     script: str = ""
+    worktree: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +92,13 @@ class Schedules:
         if not (wish.at or wish.every):
             raise Problem("There is no time.", "", "Name one with --at, or an interval with --every, or both.")
         folder = workspace(wish.folder)
+        if wish.worktree:
+            await asyncio.to_thread(repository, folder)
         number, step = read_every(wish.every) if wish.every else (0, timedelta())
         first = read_when(wish.at, moment) if wish.at else moment + number * step // timedelta(microseconds=1)
         made = Schedule(
             session_id()[:4], wish.task, str(folder), wish.model, first, first, wish.every, wish.missed, wish.mode,
-            wish.script,
+            wish.script, worktree=wish.worktree,
         )  # fmt: skip
         await self._book.keep(made)
         self._changed.set()
@@ -158,7 +164,8 @@ class Schedules:
             return Met(after)  # it was removed meanwhile
         why_here = Scheduled(found.id, met.last, found.every, after.skipped - 1, late)
         try:
-            session = await self._start(found.task, Path(found.folder), self._began(found), why_here)
+            folder, began = Path(found.folder), self._began(found)
+            session = await self._start(found.task, folder, began, why_here, worktree=found.worktree)
         except Problem as problem:
             return await self._kept(replace(after, trouble=str(problem)))
         return await self._kept(replace(after, session=session, skipped=0), session)

@@ -125,6 +125,14 @@ async def trust(book: RuleBook, folder: str, trusted: bool, pins: Mapping[str, s
     await book.add([replace(said, matches=(*said.matches, *kept))])
 
 
+async def forget(book: RuleBook, folder: str) -> None:
+    """A folder that is gone takes along what was said of it, and of what was in it."""
+    gone = Path(_key(folder))
+    for rule in book.read().rules or ():
+        if rule.scope == "folder" and rule.where and Path(rule.where).is_relative_to(gone):
+            await book.revoke(rule.id)
+
+
 async def trust_also(book: RuleBook, folder: str, marks: Mapping[str, str]) -> None:
     """Of a folder that is trusted already: these files as they are now, because the person wrote them."""
     if (said := _said(book.read(), folder)) and said.effect == "allow":
@@ -170,11 +178,16 @@ def _mark(broker: Broker, name: str) -> str:
 
 def refuse_unfit(folder: Path, data: Path) -> None:
     """No agent works in a whole home, a whole disk, or our own data."""
-    real = folder.resolve()
-    if real in (Path.home().resolve(), Path(real.anchor), data.resolve()):
-        names = {Path(real.anchor): "the whole disk", data.resolve(): "the data of Journeyman"}
-        what = f"An agent cannot work in {real}."
-        raise Problem(what, f"It is {names.get(real, 'your whole home')}.", "Choose a folder in it, or make one.")
+    real, home = folder.resolve(), Path.home().resolve()
+    why = ""
+    if real == Path(real.anchor):
+        why = "It is the whole disk"
+    elif real == data.resolve():
+        why = "It is the data of Journeyman"
+    elif home.is_relative_to(real):
+        why = "It is your whole home" if home == real else "Your whole home lies in it"
+    if why:
+        raise Problem(f"An agent cannot work in {real}.", f"{why}.", "Choose a folder in it, or make one.")
 
 
 async def pass_on(book: RuleBook, folder: str, other: str) -> None:

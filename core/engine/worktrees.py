@@ -10,7 +10,7 @@ from core.domain.filing import title_of
 from core.domain.problems import Problem
 from core.domain.sessions import SessionRow
 from core.domain.worktree import Worktree, WorktreeMade
-from core.engine.trust import pass_on, trusts
+from core.engine.trust import forget, pass_on, trusts
 from core.store.rule_book import RuleBook
 from core.workspace.thread import to_its_end
 from core.workspace.worktree import drop, listed, make, repository
@@ -45,7 +45,7 @@ class Worktrees:
             await pass_on(self._book, str(folder), str(inside))
             return await begin(inside, (made,))
         except BaseException:
-            await to_its_end(drop, _tree(made), lose=True)
+            await self._drop(_tree(made), lose=True)
             raise
 
     async def of(self, folder: Path) -> list[Held]:
@@ -63,8 +63,12 @@ class Worktrees:
             raise Problem(f"There is no worktree {name!r} of this repository.", "", "See `journeyman worktree list`.")
         if going := [row.id for row in found[0].sessions if self._going(row.id)]:
             raise Problem(f"Session {going[0]} is at work in it.", "", "Stop it first.")
-        await to_its_end(drop, found[0].tree, lose=lose)
+        await self._drop(found[0].tree, lose=lose)
         return found[0].tree
+
+    async def _drop(self, tree: Worktree, *, lose: bool) -> None:
+        await to_its_end(drop, tree, lose=lose)
+        await forget(self._book, tree.folder)
 
 
 def _tree(made: WorktreeMade) -> Worktree:

@@ -147,7 +147,7 @@ class Settings:
     )
     text_calls: tuple[str, ...] = setting(
         (),
-        About("Models", "Calls as text", "Models without tool calls, which write them instead. Journeyman adds those "
+        About(MODELS, "Calls as text", "Models without tool calls, which write them instead. Journeyman adds those "
               "that it finds; `journeyman models test` looks again."),
     )  # fmt: skip
     max_rounds: int = setting(60, About("Limits", "Rounds", "A run pauses after so many. 0 is no limit.", 0, 10**9))
@@ -184,7 +184,7 @@ class Settings:
         (), About("Tool servers", "Tool servers", "Programs that bring tools of their own: `journeyman mcp`.")
     )
     agents: tuple[OutsideAgent, ...] = setting(
-        (), About("Other agents", "Other agents", "Agents of others that work in your folders: `journeyman agents`.")
+        (), About("Other agents", "Other agents", "Agents of others that work in your folders.")
     )
     proxy: str = setting(
         "", About("Network", "Proxy", "Requests go through it, but not those to this machine. Empty: none is used.")

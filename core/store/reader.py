@@ -26,7 +26,8 @@ class Reader:
 
     def __init__(self, path: Path, *, frozen: bool = False) -> None:
         self._place = (path, frozen)
-        flags = "immutable=1" if frozen else "mode=ro"
+        # The last to let go of the file takes its log away, and may do that only where it may write.
+        flags = "immutable=1" if frozen else "mode=rw"
         self._db = sqlite3.connect(f"{path.absolute().as_uri()}?{flags}", uri=True, isolation_level=None)
         self._db.execute("PRAGMA query_only = 1")
         self._numbers: dict[str, int] = {}

@@ -34,7 +34,7 @@ class ScheduleBook:
         except sqlite3.Error as error:
             raise Problem("Your schedules cannot be read.", f"{error}.", "See `journeyman doctor`.") from error
         found = [Schedule(**dict(zip(NAMES, row, strict=True))) for row in rows]
-        return [one for one in found if one.missed in MISSED]
+        return [dataclasses.replace(one, worktree=bool(one.worktree)) for one in found if one.missed in MISSED]
 
     async def keep(self, schedule: Schedule) -> None:
         """A new one, or another state of one that is there."""

@@ -149,6 +149,7 @@ class ScheduleTable(SQLModel, table=True):
     session: str = Field(sa_type=Text)
     skipped: int
     trouble: str = Field(sa_type=Text)
+    worktree: int = Field(sa_column_kwargs={"server_default": text("0")})
 
 
 class SkillTable(SQLModel, table=True):

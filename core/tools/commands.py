@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.domain.problems import Problem
@@ -30,11 +30,12 @@ class Ended:
 class Background:
     """One of them.
 
-    `changes` looks what it did to files; `noted` is what others of the run made of them meanwhile, not its doing.
+    `after` looks what it did to files, and tells what of it was taken back; `noted` is what others of the run made
+    of them meanwhile, not its doing.
     """
 
     command: str
-    changes: Callable[[], tuple[Altered, ...]]
+    after: Callable[[], tuple[tuple[Altered, ...], str]]
     running: Running = field(init=False)
     fresh: bytearray = field(default_factory=bytearray)
     dropped: int = 0
@@ -114,7 +115,8 @@ class Commands:
 
     async def _follow(self, call: str, one: Background) -> None:
         done = await one.running.until_end()
-        changes = await to_its_end(one.changes)
+        changes, note = await to_its_end(one.after)
+        done = replace(done, output=done.output + note)
         if self._tell:
             await self._tell(Ended(call, tuple(_own(changes, one.noted)), done, one.command))
 

@@ -9,7 +9,7 @@ from annotated_types import Gt, Le
 from core.tools.commands import Background
 from core.tools.place import Place
 from core.tools.says import Says
-from core.tools.taken_back import take_back
+from core.tools.taken_back import Guard, take_back
 from core.tools.tool import Change, Result, Tool
 from core.workspace.launch import Asked, Limits, Permit
 from core.workspace.process import Finished
@@ -43,13 +43,15 @@ async def run(parameters: Run, place: Place) -> Result:
     asked = Asked(parameters.command, place.folder, limits, permit, found.protected, found.hidden, place.word.argv)
     if parameters.background:
         return await _begin(sandbox, asked, place)
+    guard = Guard(place, parameters.command, place.word)
     try:
-        done = await sandbox.run(asked, place.listener())
+        done = await sandbox.run(asked, place.listener(), guard.look)
     except asyncio.CancelledError:
         changes, _, _ = await to_its_end(look_after, place, parameters.command)
         await place.commands.stopped(place.call, changes)
         raise
-    changes, missed, gone = await to_its_end(look_after, place, parameters.command)
+    changes, missed, late = await to_its_end(look_after, place, parameters.command)
+    gone = tuple(sorted({*guard.gone, *late}))
     told = [*notes(done, missed, place.out.refused()), *([TAKEN_BACK.format(_names(gone))] if gone else [])]
     output = "".join([done.output, *(f"\n[{note}]" for note in told)])
     made = tuple(Change(change.path, change.before, change.after, change.modes) for change in changes)
@@ -65,7 +67,13 @@ async def _begin(sandbox: Sandbox, asked: Asked, place: Place) -> Result:
     """Start it and let it go on."""
     said, tell = place.call, place.listener()
     aside = replace(place, scan=place.scan.fork())
-    one = Background(asked.command, lambda: look_after(aside, asked.command)[0])
+
+    def after() -> tuple[tuple[Altered, ...], str]:
+        word = replace(place.word, opens=(*place.word.opens, *one.noted))  # others of the run were allowed those
+        changes, _, gone = look_after(replace(aside, word=word), asked.command)
+        return changes, f"\n[{TAKEN_BACK.format(_names(gone))}]" if gone else ""
+
+    one = Background(asked.command, after)
 
     def hear(piece: bytes) -> None:
         one.hear(piece)

@@ -7,12 +7,12 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from core.domain.consent import Level
 from core.domain.problems import Problem
-from core.domain.sensitive import WALLED_IN_GIT, WALLED_NAMES, is_hidden
+from core.domain.sensitive import LARGE_IN_GIT, WALLED_IN_GIT, WALLED_NAMES, is_hidden
 from core.workspace import seccomp, toolchains
 from core.workspace.launch import Asked, Launch, clean_environment, limited
 from core.workspace.plain import GUARD
@@ -23,7 +23,10 @@ WALLS = (
     *("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
     *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
 )
+OWN_IN_GIT = frozenset({"hooks", "info", "branches"})
 MANY = 200  # places with walls of their own in one folder; each is a mount
+# What root may write in /proc by owning it, without any power; to others it is closed anyway.
+KERNEL = tuple(f"/proc/{name}" for name in ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr"))
 
 
 class Bubblewrap:
@@ -44,6 +47,8 @@ class Bubblewrap:
         self._scratch = tempfile.TemporaryDirectory(prefix="journeyman-", ignore_cleanup_errors=True)
         self._nothing = Path(self._scratch.name) / "nothing"
         self._nothing.touch(mode=0o000)
+        self._empty = Path(self._scratch.name) / "empty"
+        self._empty.touch()
         self._home = toolchains.home()
         # A copy: each mount costs a third of a millisecond, and these would be thirty for every command.
         self._etc = Path(self._scratch.name) / "etc"
@@ -84,7 +89,7 @@ class Bubblewrap:
                 *command,
             )
             more |= proxies(PORT)
-        words += ["--chdir", str(folder)]
+        words += ["--remount-ro", "/", "--chdir", str(folder)]  # it is made of memory, and has no size
         if self._weaken:
             words = self._weaken(words)
         reading, writing = os.pipe()
@@ -112,7 +117,9 @@ class Bubblewrap:
                 yield from ("--ro-bind", str(place), str(place))
         yield from ("--ro-bind", str(self._etc), "/etc")
         size = ("--size", str(asked.limits.scratch), "--tmpfs")
-        yield from ("--proc", "/proc", "--dev", "/dev", *size, "/tmp", "--symlink", "/tmp", "/var/tmp", "--dir", "/run")
+        yield from ("--proc", "/proc", *_read_only(map(Path, KERNEL if os.getuid() == 0 else ())))
+        yield from ("--dev", "/dev", *size, "/dev/shm", "--remount-ro", "/dev")
+        yield from (*size, "/tmp", "--symlink", "/tmp", "/var/tmp", "--dir", "/run")
         yield from _read_only(self._readable)
 
     def _of_home(self, asked: Asked) -> Iterator[str]:
@@ -130,25 +137,73 @@ class Bubblewrap:
         """The workspace, what is protected in it read-only, what is secret not at all."""
         yield from ("--bind", str(folder), str(folder))
         if pair := toolchains.git_folder_of(folder):
-            yield from _git_walls(pair[1])
+            yield from self._git(pair[1])
+            for name in ("commondir", "config.worktree"):
+                yield from _read_only(sorted(pair[1].glob(f"worktrees/*/{name}")))
+            yield from self._no_more(pair[1] / "config", pair[0] / "config.worktree")
         allowed = set(asked.permit.protected)
         found = [name for name in (*WALLED_NAMES, *asked.protected) if os.path.lexists(folder / name)]
         for name in list(dict.fromkeys(found))[:MANY]:
             place = folder / name
-            if place.is_symlink():
-                if Path(name).name == ".git":
-                    what, do = f"{name} is a link.", "Open the folder it leads to instead."
-                    raise Problem(what, "A command could not be kept from turning it round.", do)
-                continue
+            if Path(name).name == ".git" and place.is_symlink():
+                what, do = f"{name} is a link.", "Open the folder it leads to instead."
+                raise Problem(what, "A command could not be kept from turning it round.", do)
             if Path(name).name == ".git" and place.is_dir():
-                yield from _git_walls(place, {folder / each for each in allowed})
+                yield from self._git(place, {folder / each for each in allowed})
+            elif name != ".git" and Path(name).name == ".git" and toolchains.git_folder_of(place.parent):
+                continue  # a worktree in the folder can be removed; turned round, it is put back
             elif not any(each == name or each.startswith(f"{name}/") for each in allowed):
-                yield from _read_only([place])
+                yield from _read_only(_inside(place, folder))
         if not asked.permit.secrets:
-            found = [name for name in (".env", ".npmrc", ".netrc", *asked.hidden) if is_hidden(name)]
-            for name in list(dict.fromkeys(found))[:MANY]:
-                if (folder / name).is_file() and not (folder / name).is_symlink():
-                    yield from ("--ro-bind", str(self._nothing), str(folder / name))
+            yield from self._hidden(asked, folder)
+
+    def _hidden(self, asked: Asked, folder: Path) -> Iterator[str]:
+        """Nothing in the place of each file that holds keys, also where a link leads to it."""
+        found = [name for name in (".env", ".npmrc", ".netrc", *asked.hidden) if is_hidden(name)]
+        places = {place: None for name in found for place in _inside(folder / name, folder) if place.is_file()}
+        if len(places) > MANY:
+            what, do = f"No command can run in {folder}.", "Move them away, or work in a folder of it."
+            raise Problem(what, f"More than {MANY} files in it hold keys, and would be open to the command.", do)
+        for place in places:
+            yield from ("--ro-bind", str(self._nothing), str(place))
+
+    def _git(self, place: Path, allowed: Collection[Path] = ()) -> Iterator[str]:
+        """A git folder that can be worked in. It is a mount itself, or else it could be moved away and made anew."""
+        for git in git_folders(place):
+            yield from ("--bind", str(git), str(git))
+            kept = [git.joinpath(*inner) for inner in WALLED_IN_GIT]
+            if not kept[0].exists() and kept[0] not in allowed and (git / "HEAD").exists():
+                yield from ("--tmpfs", str(kept[0]), "--remount-ro", str(kept[0]))  # nor can it be made anew
+            yield from _read_only(each for each in kept if each not in allowed)
+            if kept[2] not in allowed:
+                yield from self._no_more(kept[1], kept[2])
+
+    def _no_more(self, config: Path, worktree: Path) -> Iterator[str]:
+        """Where git also obeys settings of one worktree, and there are none: nor can they be made."""
+        with contextlib.suppress(OSError):
+            if not worktree.exists() and b"worktreeconfig" in config.read_bytes().lower():
+                yield from ("--ro-bind", str(self._empty), str(worktree))
+
+
+def git_folders(place: Path) -> list[Path]:
+    """A git folder, those of its submodules however deep, and what lies between."""
+    found, waiting = [place], [place / "modules"]
+    while waiting and len(found) < MANY:
+        here = waiting.pop()
+        if here.is_symlink() or not here.is_dir():
+            continue
+        found.append(here)
+        own = OWN_IN_GIT if (here / "HEAD").exists() else frozenset()
+        waiting += sorted(each for each in here.iterdir() if each.name not in LARGE_IN_GIT | own)
+    return found
+
+
+def _inside(place: Path, folder: Path) -> list[Path]:
+    """Where a name of the folder really leads, if not out of it."""
+    if not place.is_symlink():
+        return [place]
+    real = Path(os.path.realpath(place))
+    return [real] if real.is_relative_to(folder) and real != folder else []
 
 
 def proxies(port: int) -> dict[str, str]:
@@ -158,17 +213,7 @@ def proxies(port: int) -> dict[str, str]:
     return here | dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY"), way)
 
 
-def _git_walls(place: Path, allowed: Collection[Path] = ()) -> Iterator[str]:
-    """A git folder that can be worked in. It is a mount itself, or else it could be moved away and made anew."""
-    yield from ("--bind", str(place), str(place))
-    for git in (place, *sorted(head.parent for head in place.glob("modules/*/HEAD"))[:MANY]):
-        kept = [git.joinpath(*inner) for inner in WALLED_IN_GIT]
-        if not kept[0].exists() and kept[0] not in allowed and (git / "HEAD").exists():
-            yield from ("--tmpfs", str(kept[0]), "--remount-ro", str(kept[0]))  # nor can it be made anew
-        yield from _read_only(each for each in kept if each not in allowed)
-
-
-def _read_only(places: "Sequence[Path] | Iterator[Path] | map[Path]") -> Iterator[str]:
+def _read_only(places: Iterable[Path]) -> Iterator[str]:
     for place in places:
         if place.exists():
             yield from ("--ro-bind", str(place), str(place))

@@ -30,9 +30,11 @@ class Finished:
     ended: str = ""  # why it was ended, where it did not end by itself
 
 
-async def begin(launch: Launch, limits: Limits, hear: Hear | None = None) -> "Running":
-    """Start a command and follow it. Whoever does must wait for its end, or end it."""
-    running = Running(launch, limits, hear)
+async def begin(
+    launch: Launch, limits: Limits, hear: Hear | None = None, watch: Callable[[], None] | None = None
+) -> "Running":
+    """Start a command and follow it; `watch` is called now and then. Whoever does must wait for its end, or end it."""
+    running = Running(launch, limits, hear, watch)
     await running.listen()
     return running
 
@@ -40,10 +42,12 @@ async def begin(launch: Launch, limits: Limits, hear: Hear | None = None) -> "Ru
 class Running(asyncio.Protocol):
     """A command, from its start."""
 
-    def __init__(self, launch: Launch, limits: Limits, hear: Hear | None = None) -> None:
+    def __init__(
+        self, launch: Launch, limits: Limits, hear: Hear | None = None, watch: Callable[[], None] | None = None
+    ) -> None:
         """Without a pause, so that no stop can fall between the start of a process and the knowing of its number."""
         self._loop = asyncio.get_running_loop()
-        self._launch, self._limits, self._hear = launch, limits, hear
+        self._launch, self._limits, self._hear, self._watch = launch, limits, hear, watch
         self._kept = Kept()
         self._why = ""
         self._over = False  # the process has ended
@@ -126,6 +130,8 @@ class Running(asyncio.Protocol):
         """Stop what uses too much. Root is not held by the limit on processes, so they are counted too."""
         if self._over:
             return
+        if self._watch:
+            self._watch()
         processes, memory = usage.used(self.pid)
         if memory > self._limits.memory:
             self.kill(f"stopped at {memory >> 20:,} MB of memory, {self._limits.memory >> 20:,} MB are allowed")

@@ -60,15 +60,15 @@ class Sandbox:
     def close(self) -> None:
         self._launcher.close()
 
-    async def start(self, asked: Asked, hear: Hear | None = None) -> Running:
+    async def start(self, asked: Asked, hear: Hear | None = None, watch: Callable[[], None] | None = None) -> Running:
         """Start a command; it goes on until it ends or is ended."""
         if (off := self.off(asked.permit)) is not None:
             raise off
-        return await begin(self._launcher.prepare(asked), asked.limits, hear)
+        return await begin(self._launcher.prepare(asked), asked.limits, hear, watch)
 
-    async def run(self, asked: Asked, hear: Hear | None = None) -> Finished:
+    async def run(self, asked: Asked, hear: Hear | None = None, watch: Callable[[], None] | None = None) -> Finished:
         """Run a command to its end. Cancelling kills all it started."""
-        running = await self.start(asked, hear)
+        running = await self.start(asked, hear, watch)
         return await running.until_end()
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.domain.problems import Problem
-from core.domain.sensitive import is_git, is_hidden, is_protected, is_walled
+from core.domain.sensitive import LARGE_IN_GIT, is_git, is_hidden, is_protected, is_walled
 from core.workspace.broker import Broker
 
 ENOUGH = 2_000  # entries looked at in this process; beyond that, find looks at the rest on every core
@@ -31,6 +31,8 @@ RACY_NS = 20_000_000  # a file changed so lately may change again without a new 
 # Made again by a tool, and many: changes in them are seen, their contents are not kept.
 DERIVED = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", ".tox", ".mypy_cache", ".ruff_cache"})
 PRINTED = r"%y%m %i %s %C@ %p\0"
+_NAMES = [word for name in sorted(LARGE_IN_GIT) for word in ("-o", "-name", name)]
+_PRUNED = ("(", "-type", "d", "-path", "*/.git/*", "(", *_NAMES[1:], ")", "-prune", ")")
 _ENV = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
 
 Look = frozenset[bytes]  # "kind+mode identity size time ./path" of everything that is no folder
@@ -278,8 +280,7 @@ def _one_find(folder: Path, places: list[str]) -> tuple[list[bytes], list[str]]:
     lines: list[bytes] = []
     git: list[str] = []
     for start in range(0, len(places), 500):  # a command line has an end
-        inside_git = ["(", "-type", "d", "-path", "*/.git/*", "!", "-name", "hooks", "-prune", ")"]
-        words = [_find(), *places[start : start + 500], *inside_git, "-o", "-printf", PRINTED]
+        words = [_find(), *places[start : start + 500], *_PRUNED, "-o", "-printf", PRINTED]
         printed = subprocess.run(words, cwd=folder, env=_ENV, capture_output=True, check=False).stdout
         lines += printed.split(b"\0")[:-1]
     folders = [line for line in lines if line.startswith(b"d")]
@@ -296,8 +297,8 @@ def _find() -> str:
 
 
 def _skipped(path: str) -> bool:
-    """Folders of git's own, but for its hooks."""
-    return _inside_git(path[2:]) and not path.endswith("/hooks")
+    """Folders of git's own that are large, and hold nothing that it obeys."""
+    return path.rpartition("/")[2] in LARGE_IN_GIT and _inside_git(path[2:])
 
 
 def _inside_git(path: str) -> bool:
@@ -305,8 +306,9 @@ def _inside_git(path: str) -> bool:
 
 
 def _git_matters(path: str) -> bool:
+    """Of what lies in a git folder, also one of a submodule or a worktree: does git obey it?"""
     rest = f"/{path}".rpartition("/.git/")[2]
-    return rest in ("config", "config.worktree") or rest.startswith("hooks/")
+    return rest.rpartition("/")[2] in ("config", "config.worktree", "commondir") or "hooks/" in rest
 
 
 def _fresh_repository(path: str, before: Look) -> bool:
@@ -318,10 +320,9 @@ def _fresh_repository(path: str, before: Look) -> bool:
 
 
 def _left_out(path: str) -> bool:
-    parts = path.split("/")
-    return (
-        is_hidden(path) or any(part in DERIVED for part in parts[:-1]) or (_inside_git(path) and not _git_matters(path))
-    )
+    if _inside_git(path):
+        return not _git_matters(path)
+    return is_hidden(path) or any(part in DERIVED for part in path.split("/")[:-1])
 
 
 def _noteworthy(line: bytes) -> bool:

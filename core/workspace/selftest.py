@@ -1,4 +1,4 @@
-"""Prove a sandbox before it is trusted: eight real attacks, run inside it, against a listener, a canary and a decoy."""
+"""Prove a sandbox before it is trusted: nine real attacks, run inside it, against a listener, a canary and a decoy."""
 
 import contextlib
 import hashlib
@@ -27,6 +27,7 @@ SAID = {
     "unix_socket": "connect to a socket of another program",
     "environment": "read the environment of another program",
     "namespace": "open a namespace of its own",
+    "kernel": "change the settings of the kernel",
     "protected": "change a protected file",
     "daemon": "leave a process behind",
 }

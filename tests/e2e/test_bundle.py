@@ -1,4 +1,4 @@
-"""The package on a clean Debian without a Python: installed, used with the mouse, removed; the data stays.
+"""Package and tarball on a clean Debian without a Python: installed, used with the mouse, removed; the data stays.
 
 Needs root, the network and what `packaging/dev.py bundle` made, in the folder that JOURNEYMAN_BUNDLE names.
 """
@@ -45,16 +45,16 @@ BARE = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "DEBIAN_FRON
 
 
 class Installed(Program):
-    """The program of the package, as ada starts it."""
+    """The program of the package, or one that was unpacked, as ada starts it."""
 
-    def __init__(self, on: Screen, debian: Debian, home: Path) -> None:
-        self.debian = debian
+    def __init__(self, on: Screen, debian: Debian, home: Path, program: str = "journeyman") -> None:
+        self.debian, self.program = debian, program
         super().__init__(on, home)
 
     def _words(self, *words: str) -> list[str]:
         inside = "/" + str(self.home.relative_to(self.debian.root))
         display = ("env", f"DISPLAY={self.screen.display}", "QT_QPA_PLATFORM=xcb")
-        return self.debian.words(*display, "journeyman", "--home", inside, *words, user="ada")
+        return self.debian.words(*display, self.program, "--home", inside, *words, user="ada")
 
 
 @pytest.fixture(scope="module")
@@ -100,9 +100,34 @@ def test_it_is_installed_used_and_removed_and_the_data_stays(debian: Debian, tmp
     assert (home / "journeyman.db").stat().st_size > 50_000
 
 
-def demo(display: Screen, debian: Debian, home: Path) -> None:
+def test_the_tarball_starts_where_it_is_unpacked(debian: Debian, tmp_path: Path) -> None:
+    """Its own words name the libraries it needs, and it leaves nothing but data."""
+    (tarball,) = MADE.glob("*.tar.xz")
+    place = debian.root / "home" / "ada"
+    subprocess.run(["tar", "xf", str(tarball), "-C", str(place)], check=True)
+    assert debian.do("chown", "-R", "ada:ada", "/home/ada").returncode == 0
+    (folder,) = place.glob("journeyman-*")
+    program = f"/home/ada/{folder.name}/journeyman"
+    needs = re.findall(r"(?m)^    (lib.*(?:\n    \S.*)*)", (folder / "README").read_text("utf-8"))[0].split()
+    installed = debian.do("apt-get", "-qq", "install", "-y", "--no-install-recommends", *needs)
+    assert installed.returncode == 0, installed.stdout + installed.stderr
+    assert debian.do("sh", "-c", "ls /usr/bin | grep -q ^python; which journeyman").returncode == 1
+    (tmp_path / "screen").mkdir()
+    home = place / "unpacked"
+    with screen(tmp_path / "screen") as display:
+        demo(display, debian, home, program)
+        shows = statistics.median(shown(Installed(display, debian, home, program)) for _ in range(TIMES))
+    entered = statistics.median(took(debian.words("true", user="ada")) for _ in range(TIMES))
+    size = sum(file.lstat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
+    sys.stdout.write(f"tarball {tarball.stat().st_size / 1e6:.1f} MB, unpacked {size:.0f} MB, ")
+    sys.stdout.write(f"a window {(shows - entered) * 1000:.0f} ms\n")
+    left = debian.do("sh", "-c", "find /home/ada -newer /home/ada/.profile -maxdepth 1 -mindepth 1", user="ada")
+    assert {Path(line).name for line in left.stdout.splitlines()} <= {folder.name, "unpacked", "data"}, left.stdout
+
+
+def demo(display: Screen, debian: Debian, home: Path, command: str = "journeyman") -> None:
     """By mouse, from the first screen to the last step: the button, an option of the question, its answer."""
-    program = Installed(display, debian, home)
+    program = Installed(display, debian, home, command)
     try:
         display.click(*program.resting_button(after=program.button().right).middle)
         program.card()

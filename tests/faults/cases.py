@@ -2,6 +2,7 @@
 
 from typing import Final
 
+SKILLS = "tests/core/skills"
 STORE, ENGINE, FAULTS, E2E = "tests/core/store", "tests/core/engine", "tests/faults", "tests/e2e"
 WRITES, PROGRAM, LIFE = f"{FAULTS}/test_writes.py", f"{FAULTS}/test_program.py", f"{ENGINE}/test_life.py"
 OPENING, BACKUP, WIRE = f"{STORE}/test_opening.py", f"{STORE}/test_backup.py", "tests/core/models/test_wire_faults.py"
@@ -20,6 +21,7 @@ CASES: Final[dict[str, tuple[str, ...]]] = {
     "C7": (f"{PROGRAM}::test_c7_a_kill_while_it_asks_asks_again_with_the_same_fingerprint",),
     "C8": (f"{PROGRAM}::test_c8_a_kill_right_after_the_yes_runs_it_at_most_once",),
     "C9": (f"{PROGRAM}::test_c9_a_kill_at_each_fact_around_a_summary_leaves_a_run_that_goes_on", A_LIFE),
+    "C10": (f"{FAULTS}/test_carrying.py::test_c10_a_kill_while_a_run_is_looked_back_at_leaves_no_half_proposal",),
     "C11": (f"{FAULTS}/test_carrying.py::test_c11_a_kill_while_a_skill_is_kept_leaves_the_old_or_the_new",),
     "C12": (f"{WRITES}::test_a_kill_while_copying_leaves_no_half_copy",
             f"{WRITES}::test_a_kill_while_files_change_places_loses_nothing"),
@@ -56,6 +58,8 @@ CASES: Final[dict[str, tuple[str, ...]]] = {
     "F17": (f"{PROGRAM}::test_f17_a_data_folder_that_is_taken_away_is_said_and_not_made_anew",
             f"{STORE}/test_journal.py::test_a_file_that_was_taken_away_is_not_written_to"),
     "F18": (f"{STORE}/test_journal.py::test_a_clock_that_goes_backwards_does_not_take_the_journal_along",),
+    "F19": (f"{FAULTS}/test_large.py::test_f19_a_large_file_is_opened_without_being_read",
+            "tests/app/test_first_paint.py::test_nothing_heavy_is_loaded_before_the_first_paint"),
     "F20": ("tests/core/workspace/test_broker.py::test_names_of_any_kind",),
     "K1": (f"{E2E}/test_window.py::test_a_second_start_raises_the_first_window",
            f"{E2E}/test_command_line_shared.py::test_k1_the_second_works_through_the_first"),
@@ -66,15 +70,12 @@ CASES: Final[dict[str, tuple[str, ...]]] = {
     "K5": (f"{ENGINE}/test_runs.py::test_an_answer_counts_once",),
     "K6": (f"{PROGRAM}::test_k6_an_answer_to_a_stopped_run_is_no_longer_needed",),
     "K7": ("tests/core/tools/test_edit.py::test_a_file_that_changed_since_is_left_alone",),
+    "K8": (f"{SKILLS}/test_library.py::test_K8_two_editors_and_an_agent_save_at_once_and_nothing_is_overwritten",
+           f"{ENGINE}/test_skills.py::test_K8_an_agent_and_two_editors_at_once_overwrite_nothing",
+           "tests/ui/skills/test_page.py::test_k8_two_editors_and_an_agent_at_once_overwrite_nothing"),
     "K9": (f"{PROGRAM}::test_k9_a_session_that_is_deleted_while_it_runs_is_stopped_first",),
     "K10": (f"{ENGINE}/test_runs.py::test_a_hundred_calls_of_a_reply_are_all_accounted",),
     "K11": (f"{PROGRAM}::test_k11_a_sleep_of_the_machine_in_mid_run_is_lived_through",),
     "M1-M28": (WIRE,),
     "S7": ("tests/core/domain/test_redact.py::test_each_kind_is_found_and_nothing_around_it_is_lost",),
 }  # fmt: skip
-# Not shown by a test of ours, and why; `python -m tests.faults` says so each time.
-LEFT_OUT: Final[dict[str, str]] = {
-    "C10": "a review has no test of its own that is killed",
-    "F19": "a figure, not a promise: the bench measures it",
-    "K8": "the editor and the agent at one skill have no test of their own",
-}

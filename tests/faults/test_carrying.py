@@ -20,8 +20,9 @@ SKILL = "---\nname: tidy\ndescription: Tidies up.\n---\n" + "Sweep the floor.\n"
 pytestmark = pytest.mark.skipif(not shutil.which("strace"), reason=REASON)
 
 
-def do(home: Path, *words: str, fault: str = "") -> "subprocess.CompletedProcess[str]":
-    before = ("strace", "-f", "-qq", "-o", os.devnull, "-e", f"inject={fault}") if fault else ()
+def do(home: Path, *words: str, fault: str = "", before: tuple[str, ...] = ()) -> "subprocess.CompletedProcess[str]":
+    if fault:
+        before = ("strace", "-f", "-qq", "-o", os.devnull, "-e", f"inject={fault}")
     return subprocess.run(
         program(*words, before=before),
         env=environment(home),
@@ -38,9 +39,14 @@ def lines(home: Path, *words: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def killed_everywhere(work: Callable[[str], int], look: Callable[[], None], tried: Tried) -> None:
+def killed_everywhere(
+    work: Callable[[str], int],
+    look: Callable[[], None],
+    tried: Tried,
+    calls: tuple[str, ...] = ("pwrite64", "write", "rename", "fdatasync"),
+) -> None:
     """At each write and each change of a name, until the work outlives it."""
-    for call in ("pwrite64", "write", "rename", "fdatasync"):
+    for call in calls:
         points = 0
         for number in range(1, 2_000, 1 if call == "rename" else STRIDE):
             if work(f"{call}:signal=SIGKILL:when={number}") == 0:
@@ -119,3 +125,41 @@ def test_c11_a_kill_while_a_skill_is_kept_leaves_the_old_or_the_new(tmp_path: Pa
     killed_everywhere(work, look, tried)
     look()
     assert 400 in seen, "it is kept at last"
+
+
+def test_c10_a_kill_while_a_run_is_looked_back_at_leaves_no_half_proposal(tmp_path: Path, tried: Tried) -> None:
+    """What it wants to keep is there whole or not at all; the run that it looked at is as it was."""
+    calls = [
+        {"name": "remember", "arguments": {"kind": "preference", "text": text, "scope": "everywhere"}}
+        for text in ("They like letters in blue ink.", "Meetings never begin before ten.")
+    ]
+    work = {"calls": [{"name": "find", "arguments": {"pattern": "*"}}]}
+    script = tmp_path / "script.json"
+    review = [{"calls": calls}, {"text": "two"}]
+    script.write_text(json.dumps({"replies": [work, {"text": "done"}], "roles": {"review": review}}))
+    home, points = tmp_path / "home", iter(range(10_000))
+
+    def run(fault: str) -> int:
+        nonlocal home
+        home = tmp_path / f"home{next(points)}"
+        home.mkdir()
+        (home / "settings.json").write_text(json.dumps({"form": 1, "learning_after": 1}))
+        words = ("run", "Go.", "-C", str(folder), "--script", str(script), "--mode", "trust")
+        return do(home, *words, fault=fault).returncode
+
+    def found() -> list[tuple[str, ...]]:
+        return sorted((one["what"], one["text"], one["reason"]) for one in lines(home, "proposals", "list"))
+
+    def look() -> None:
+        assert set(found()) <= set(whole)
+        ids = [one["id"] for one in lines(home, "proposals", "list")]
+        assert all(do(home, "proposals", "keep", name).returncode == 0 for name in ids)
+        assert len(lines(home, "memory", "list")) >= len(ids)
+        shutil.rmtree(home)
+
+    folder = tmp_path / "work"
+    folder.mkdir()
+    assert run("") == 0
+    whole = found()
+    assert len(whole) == 2
+    killed_everywhere(run, look, tried, ("pwrite64",))

@@ -31,15 +31,19 @@ def soak(folder: Path, listener: socket.socket, minutes: float, chance: random.R
     scripts = Scripts(chance, listener.getsockname()[1])
     resident = Resident(folder / "window", chance, scripts)
     place, homes, turns = Place(folder / "0", chance, scripts), 0, 0
-    end = time.monotonic() + minutes * 60
+    began = time.monotonic()
+    end, minute = began + minutes * 60, 0
     facts = effects = 0
     try:
         while time.monotonic() < end:
             resident.go()
             place.go()
             turns += 1
+            if (gone := int((time.monotonic() - began) / 60)) > minute:
+                minute = gone
+                print(f"minute {minute}: {turns} turns; the window {resident.size_in_words()}", flush=True)
             if turns % 25 == 0:  # a home of hundreds of sessions would be looked at for longer than it is used
-                print(f"{turns} turns; {dict(place.counts)}; window {resident.sizes[-1:]}", flush=True)
+                print(f"{turns} turns; {dict(place.counts)}", flush=True)
                 facts, effects = facts + place.counts["facts"], effects + place.counts["effects"]
                 homes += 1
                 place = Place(folder / str(homes), chance, scripts)

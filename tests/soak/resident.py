@@ -58,6 +58,10 @@ class Resident:
         own = sum(int(found) for found in re.findall(r"Private_(?:Clean|Dirty):\s+(\d+)", rollup))
         return own / 1024, len(os.listdir(f"/proc/{self.process.pid}/fd"))  # noqa: PTH208 - a plain count
 
+    def size_in_words(self) -> str:
+        size, handles = self._size()
+        return f"{size:.1f} MB, {handles} handles, {self.runs} runs"
+
     def end(self) -> None:
         self.process.terminate()
         assert self.process.wait(BOUND_S) == 0, self._said.read_text()

@@ -81,7 +81,8 @@ class SchedulesPage(QWidget):
         words.setSpacing(2)
         title = visible(first_line(each.task))
         words.addWidget(label(title, look.fonts.strong, name=f"settings.schedule.{each.id}", wrap=True))
-        said = _tr("{when}, in {folder}").format(when=words_of(each), folder=visible(each.folder))
+        where = _tr("{when}, in a worktree of {folder}") if each.worktree else _tr("{when}, in {folder}")
+        said = where.format(when=words_of(each), folder=visible(each.folder))
         words.addWidget(label(said, look.fonts.second, "second", wrap=True))
         if each.skipped:
             passed = _tr("Times that passed without a session: {}").format(each.skipped)

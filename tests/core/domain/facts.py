@@ -49,6 +49,9 @@ SMALL = st.integers(0, 50)
 TOOLS = st.sampled_from(["run", "read", "a tool there is not"])
 KINDS_OF_STEPS = st.sampled_from(["read", "write", "command", "tool", "of a newer program"])
 
+# What is measured is a number that JSON can write.
+st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
+
 EVENTS: dict[type[Any], SearchStrategy[RunEvent]] = {
     SessionOpened: st.builds(SessionOpened, st.just("s"), WORDS, WORDS, WORDS, CALLS, WORDS, SMALL),
     RunStarted: st.builds(RunStarted, WORDS, SMALL),

@@ -2,12 +2,15 @@
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.domain.events import FileChanged, RunEvent, SandboxProven, ToolReturned
+from core.workspace.launch import Limits
+from tests.core.engine import scenes
 from tests.core.engine.scenes import Scene, bounded, calling, opened, played
 from tests.e2e.terminal import eventually
 
@@ -24,6 +27,10 @@ def said(text: str) -> Check:
     return lambda result, folder: text in result.output.head or text in KEPT.get(result.output.blob, "")
 
 
+FILL = "b = bytearray(b'x') * (1 << 30); print('filled', len(b), flush=True); import time; time.sleep(1)"
+FILLS = f'python3 -c "{FILL}"'
+
+
 CASES: dict[str, tuple[dict[str, Any], Check]] = {
     "T1": ({"command": "yes"}, said("MB of output")),
     "T2": ({"command": "head -c 200000000 /dev/zero | tr '\\0' x"}, said("MB of output")),
@@ -35,7 +42,7 @@ CASES: dict[str, tuple[dict[str, Any], Check]] = {
         {"command": f"i=0; while [ $i -lt 200 ]; do sleep {MARK} & i=$((i+1)); done; wait", "timeout_s": 2},
         lambda result, folder: result.failed,
     ),
-    "T8": ({"command": "python3 -c 'print(len(bytearray(1 << 30)))'"}, lambda result, folder: True),
+    "T8": ({"command": FILLS}, said("filled 1073741824")),
     "T9": (
         {"command": "truncate -s 10G sparse; head -c 50000000 /dev/zero > big; ls"},
         lambda result, folder: "not kept" in result.output.head or not (folder / "sparse").exists(),
@@ -101,6 +108,23 @@ def test_a_command_that_misbehaves_is_told_and_the_run_goes_on(case: str, tmp_pa
     bounded(test())
 
 
+def test_t8_what_fills_more_memory_than_is_allowed_is_stopped_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gigabyte of the table is let be; with a lower limit the same command ends, and the next one works."""
+    monkeypatch.setattr("core.tools.run.Limits", partial(Limits, memory=256 << 20))
+
+    async def test() -> None:
+        async with opened(tmp_path / "home", tmp_path / "work") as scene:
+            command = FILLS.replace("sleep(1)", "sleep(60)")
+            events = await played_to_the_end(scene, calling("run", command=command), calling("run", command="echo on"))
+            filled, on = [event for event in events if isinstance(event, ToolReturned)]
+            assert filled.failed and "256 MB are allowed" in filled.output.head
+            assert not on.failed and on.output.head == "on\n"
+
+    bounded(test())
+
+
 @pytest.mark.parametrize("kind", ["fifo", "socket", "device", "folder"])
 def test_t16_what_is_no_file_is_not_read(kind: str, tmp_path: Path) -> None:
     async def test() -> None:
@@ -126,21 +150,29 @@ def test_t16_what_is_no_file_is_not_read(kind: str, tmp_path: Path) -> None:
     bounded(test())
 
 
-def test_t17_a_hundred_thousand_files_are_listed_in_part_and_watched(tmp_path: Path) -> None:
+def test_t17_a_hundred_thousand_files_are_listed_in_part_and_watched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list says that it is not whole; of all of them the one that a command changed is found, with what it held."""
+    monkeypatch.setattr(scenes, "BOUND_S", 100.0)
+
     async def test() -> None:
         async with opened(tmp_path / "home", tmp_path / "work") as scene:
             for number in range(100_000):
                 os.close(os.open(scene.folder / f"f{number}", os.O_CREAT))
+            (scene.folder / "f99999").write_text("the needle\n")
             calls = [
                 calling("find", pattern="*"),
-                calling("search", pattern="x"),
-                calling("run", command="echo y > f7"),
+                calling("search", pattern="needle"),
+                calling("run", command="echo y > f7; echo z > f100000; rm -f f8"),
             ]
             events = await played_to_the_end(scene, *calls)
-            results = [event for event in events if isinstance(event, ToolReturned)]
-            assert len(results[0].output.head) < 200_000 and len(results) == 3
+            listed, searched, ran = [event for event in events if isinstance(event, ToolReturned)]
+            assert "more" in listed.output.head and 100 < len(listed.output.head) < 200_000, listed.output.head[-300:]
+            assert "f99999:1" in searched.output.head and not ran.failed
             changed = [event.path for event in events if isinstance(event, FileChanged)]
-            assert changed == ["f7"] or "cannot be taken back: f7" in results[2].output.head
+            missed = ran.output.head.partition("cannot be taken back: ")[2]
+            assert {"f7", "f8", "f100000"} <= {*changed, *missed.rstrip("]").split(", ")}, (changed, missed)
 
     bounded(test())
 

@@ -1,6 +1,7 @@
 """A run against a model server that is broken: nothing is lost, words say why, and *try again* goes on with it."""
 
 import json
+import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,10 +24,12 @@ from core.domain.events import (
     RunStarted,
     ToolReturned,
 )
+from core.domain.problems import Problem
 from core.domain.question import Answer, QuestionAsked
 from core.models import retry
 from core.settings.schema import Provider
 from tests.core.engine.scenes import Scene, bounded, opened
+from tests.core.models.replies import GOLDEN
 from tests.servers.scripted import Act, Scripted, answer, chunk, failure, scripted, stream
 
 KEY = "sk-canary-0123456789abcdef0123456789"
@@ -260,5 +263,71 @@ def test_m25_orders_in_a_quoted_file_change_nothing(tmp_path: Path) -> None:
         status, events, _ = await travelled(tmp_path, asks(read()), quoted)
         assert status == "done" and of(Replied, events)[-1].text.head.endswith(words)
         assert len(of(ToolReturned, events)) == 1 and not of(QuestionAsked, events)
+
+    bounded(test())
+
+
+def test_m13_any_end_of_line_and_a_mark_at_the_start_are_read(tmp_path: Path) -> None:
+    async def test() -> None:
+        words = b"\xef\xbb\xbf" + stream(chunk(content="Größe"), chunk("stop")).replace(b"\n", b"\r")
+        status, events, _ = await travelled(tmp_path, answer(words))
+        assert status == "done" and of(Replied, events)[-1].text.head == "Größe"
+
+    bounded(test())
+
+
+def test_m26_a_run_does_not_go_through_a_proxy_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test() -> None:
+        async with scripted(GOOD) as proxy:
+            for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+                monkeypatch.setenv(name, proxy.url.removesuffix("/v1"))
+            status, events, _ = await travelled(tmp_path, GOOD)
+            assert status == "done" and of(Replied, events) and proxy.connections == 0
+
+    bounded(test())
+
+
+def test_m27_a_certificate_that_is_not_valid_ends_the_run_in_words_and_no_key_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BOX_KEY", KEY)
+
+    async def test() -> None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(GOLDEN / "tls" / "certificate.pem", GOLDEN / "tls" / "key.pem")
+        async with scripted(GOOD, tls=context) as server, opened(tmp_path) as scene:
+            session = await begun(scene, server)
+            (ended,) = of(RunEnded, await scene.events(session))
+            assert scene.status(session) == "failed" and "certificate" in f"{ended.trouble.what} {ended.trouble.why}"
+            assert server.requests == [] and KEY not in str(await scene.events(session)) and scene.bugs == []
+            async with scripted(LIST, GOOD) as well:
+                scene.engine.settings.change(providers=(box(well.url),))
+                await scene.engine.say(session, "Try again.")
+                await scene.engine.wait(session)
+            assert scene.status(session) == "done"
+
+    bounded(test())
+
+
+@pytest.mark.parametrize("address", ["http://me:secret@{place}/v1", "http://{place}/v1?key=secret"])
+def test_m28_a_run_begins_with_no_address_that_misleads(address: str, tmp_path: Path) -> None:
+    """Were it to stand in the settings all the same: words, no request, and the secret in it is told to nobody."""
+
+    async def test() -> None:
+        async with scripted(GOOD) as server, opened(tmp_path) as scene:
+            wrong = box(address.format(place=f"127.0.0.1:{server.port}"))
+            try:
+                scene.engine.settings.change(providers=(wrong,))
+                began = RunStarted("box/m", 9, mode="trust", attended=True)
+                session = await scene.engine.start("Go.", scene.folder, began)
+                await scene.engine.wait(session)
+            except Problem as refused:
+                said = str(refused)
+            else:
+                said = str(await scene.events(session))
+                assert scene.status(session) == "failed"
+            assert "secret" not in said and server.connections == 0 and scene.bugs == []
 
     bounded(test())

@@ -1,6 +1,7 @@
 """Sessions that begin at a time: a clock is turned, what is due begins once, what was missed goes by its rule."""
 
 import asyncio
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from core.engine.schedules import CUT, Met, Schedules, Wish
 from core.models.catalogue import SCRIPTED
 from core.store.schedule_book import ScheduleBook
 from tests.core.engine.scenes import Scene, bounded, calling, opened, played
+from tests.core.workspace.test_branch import git
 
 HOUR = 3600 * SECOND
 DONE = played({"text": "Looked."})
@@ -47,6 +49,26 @@ async def met(schedules: Schedules, scene: Scene) -> Met:
     if found.session:
         await scene.engine.wait(found.session)
     return found
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_each_may_work_in_a_worktree_of_its_own(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            clock = Turned()
+            schedules = watch_of(scene, clock)
+            with pytest.raises(Problem, match="in no git repository"):
+                await add(schedules, scene, worktree=True)
+            git(scene.folder, "init", "-q", "-b", "main")
+            git(scene.folder, "commit", "-q", "--allow-empty", "-m", "one")
+            made = await add(schedules, scene, worktree=True)
+            assert schedules.all() == [made]
+            clock.at = made.due + SECOND
+            began = scene.engine.session((await met(schedules, scene)).session)
+            [held] = await scene.engine.worktrees.of(scene.folder)
+            assert began.folder == held.tree.folder != str(scene.folder)
+
+    bounded(main())
 
 
 def test_what_is_due_begins_once_and_says_why(tmp_path: Path) -> None:
@@ -150,10 +172,10 @@ def test_a_crash_while_beginning_makes_no_second_session_and_is_said(tmp_path: P
             made = await add(schedules, scene, at="", every="1h")
             clock.at = made.due
 
-            async def gone(*_: Any) -> str:
+            async def gone(*_: Any, **__: Any) -> str:
                 raise asyncio.CancelledError
 
-            schedules._start = gone  # type: ignore[assignment]
+            schedules._start = gone
             with pytest.raises(asyncio.CancelledError):
                 await schedules.look()
         async with opened(tmp_path) as scene:

@@ -6,8 +6,9 @@ import pytest
 
 from core.domain.events import PersonSpoke, RunStarted, Tainted
 from core.domain.modes import Mode
+from core.domain.problems import Problem
 from core.domain.text import Text
-from core.engine.trust import CHANGED, UNTRUSTED, Obeyed, brought, look, obeyed
+from core.engine.trust import CHANGED, UNTRUSTED, Obeyed, brought, look, obeyed, refuse_unfit
 from core.store.rule_book import Book
 from tests.core.engine.scenes import Scene, bounded, calling, opened, played
 
@@ -126,3 +127,13 @@ def test_links_lead_no_agent_out_and_large_files_are_not_pinned(tmp_path: Path) 
     found = brought(work)
     assert set(found.values()) <= {"-"} and found["AGENTS.md"] == "-"
     assert look(Book(()), work).empty is False
+
+
+def test_neither_a_home_nor_what_it_lies_in_is_worked_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "people" / "ada"
+    home.mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    for folder in (home, home.parent, tmp_path, Path("/"), tmp_path / "data"):
+        with pytest.raises(Problem, match="cannot work"):
+            refuse_unfit(folder, tmp_path / "data")
+    refuse_unfit(home / "work", tmp_path / "data")

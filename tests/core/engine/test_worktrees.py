@@ -162,6 +162,10 @@ def test_what_was_said_of_the_folder_holds_for_its_worktree(tmp_path: Path) -> N
             row = scene.engine.session(await start(scene, top))
             trust = await scene.engine.folder_trust(Path(row.folder))
             assert trust.trusted and trust.changed == ()
+            [held] = await scene.engine.worktrees.of(top)
+            await scene.engine.worktrees.remove(top, held.tree.branch, lose=True)
+            said = scene.services.rules.read().rules
+            assert said is not None and [rule.where for rule in said] == [str(top.resolve())]
             await scene.engine.trust(top, False)
             with pytest.raises(Problem, match="do not trust"):
                 await start(scene, top)

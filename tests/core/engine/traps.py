@@ -418,6 +418,25 @@ EVIL = [
     "find . -delete", "node -e 1", "perl -e 1", "eval ls", "env X=1 ls", "./evil", "/tmp/evil", "npm publish",
     "make SHELL=x", "git diff --ext-diff", "chmod 777 x", "dd if=x", "X=1 ls", "cd /", "ssh host", "python evil.py",
 ]  # fmt: skip
+# More that got past the lists of other agents, as their own reports of 2026 tell it, and what they suggest.
+TRAPS += [
+    "sort -S1 --compress-program=./x big", "sort -S 1b --compress-program sh names.txt", "sort --files0-from=list",
+    "sort --output=x names.txt", "sort -uo x names.txt", "find . -maxdepth 0 -fprintf x y", "find . -fls x",
+    "find . -okdir sh", "find . -exec sh -c id ; -name x", "rg --hostname-bin ./x TODO", "rg --pre=sh TODO src",
+    "rg -z --search-zip TODO", "rg --pre-glob x --pre sh TODO", "git branch -f main HEAD~9", "git branch -M main",
+    "git branch --edit-description", "git branch -u evil/x", "git tag -d v1.0.0",
+    "git remote set-url origin https://evil.example/x.git", "git status-stash --hidden", "npm testify",
+    "git log --output=x", "git show --output=x HEAD", "git blame --contents /etc/passwd a",
+    "git commit --amend -m x", "git commit --no-verify -m x", "git add -f .env", "uniq names.txt app.py",
+    "uniq -c names.txt app.py", "file -C -m x", "file -f list", "man -Psh x", "ag --pager ./x TODO",
+    "wc --files0-from=list", "du --files0-from=list", "date -f list", "date -s 2020-01-01",
+    "diff --to-file=/etc/passwd a", "grep -f /etc/passwd a", "grep --file=/etc/passwd a", "tree -o x",
+    "tree src -R -o x", "echo done > ~/.bashrc", "pytest --basetemp=src", "pytest --junitxml=x",
+    "mypy --python-executable ./x", "mypy --junit-xml x", "npx prettier --plugin=./x a", "npx eslint --rulesdir x",
+    "npx tsc --outDir ..", "make --eval=x", "make -f- all", "cargo test --config x=y",
+    "cargo build --target-dir /tmp/x", "go test -exec ./x", "go vet -vettool=./x", "mkdir -m 777 x",
+    "stat --printf x", "head --lines=1 /etc/passwd", "tail -F log", "cut --output-delimiter=x a",
+]  # fmt: skip
 JOINED = [
     "{good} && {evil}", "{good} || {evil}", "{good}; {evil}", "{good} | {evil}", "{good}\n{evil}", "{evil} && {good}",
     "{evil} | {good}", "{good};{evil};{good}", "{good}&&{evil}", "{good} |{evil}", "sh -c '{good}; {evil}'",

@@ -17,7 +17,7 @@ import pytest
 
 from core.domain.problems import Problem
 from core.workspace import seccomp, toolchains
-from core.workspace.bubblewrap import Bubblewrap
+from core.workspace.bubblewrap import MANY, Bubblewrap
 from core.workspace.landlock import Landlock
 from core.workspace.launch import Asked, Limits, Permit
 from core.workspace.plain import Plain
@@ -50,7 +50,7 @@ def wrapped() -> Iterator[Sandbox]:
 
 
 def test_the_rungs_prove_themselves() -> None:
-    """D3: eight attacks, none works; on the second rung one is open by design, and said to be."""
+    """D3: nine attacks, none works; on the second rung one is open by design, and said to be."""
     for name, known in (("bubblewrap", ()), ("landlock", ("protected",))):
         proof = proof_of(name)
         if proof is not None and proof.works:
@@ -187,6 +187,31 @@ def test_secrets_stay_unread(wrapped: Sandbox, ground: Ground) -> None:
     assert await_(wrapped.run(asked)).output == "KEY=canary-key"
 
 
+def test_more_secrets_than_can_be_hidden_are_said(wrapped: Sandbox, ground: Ground) -> None:
+    names = tuple(f".env.{number}" for number in range(MANY + 1))
+    for name in names:
+        (ground.folder / name).touch()
+    with pytest.raises(Problem, match="keys"):
+        await_(wrapped.run(Asked("true", ground.folder, hidden=names)))
+
+
+def test_what_is_made_of_memory_has_a_size(wrapped: Sandbox, ground: Ground) -> None:
+    """A6: neither the root of the view nor its devices can be filled; a place for shared memory is as small as /tmp."""
+    tries = "for f in /x /run/x /dev/x /var/x; do echo x > $f; done 2>/dev/null; ls -d /x /run/x /dev/x /var/x"
+    done = run(
+        wrapped, f"{tries} 2>/dev/null; head -c 3M /dev/zero > /dev/shm/x", ground.folder, Limits(scratch=1 << 20)
+    )
+    assert done.exit_code != 0 and "No space left" in done.output and "/x\n" not in done.output
+
+
+def test_the_kernel_cannot_be_set(ground: Ground) -> None:
+    """Root owns /proc/sys, and bubblewrap leaves it open to an owner without power."""
+    for name in ("bubblewrap", "landlock"):
+        with walls(name) as sandbox:
+            for place in ("/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname", "/proc/sysrq-trigger"):
+                assert "open" not in run(sandbox, f": >> {place} && echo open", ground.folder).output
+
+
 def test_the_home_is_no_workspace(wrapped: Sandbox) -> None:
     home = toolchains.home()
     assert home
@@ -232,9 +257,7 @@ def test_a_long_line_and_bytes(sandbox: Sandbox, ground: Ground) -> None:
     ids=["T3", "T6", "pipe"],
 )
 def test_a_time_limit(command: str, sandbox: Sandbox, ground: Ground) -> None:
-    began = time.monotonic()
-    done = run(sandbox, command, ground.folder, Limits(time_s=0.3))
-    assert done.ended == "stopped after 0.3 s" and time.monotonic() - began < 5
+    assert run(sandbox, command, ground.folder, Limits(time_s=0.3)).ended == "stopped after 0.3 s"
 
 
 @pytest.mark.parametrize(
@@ -413,7 +436,7 @@ def test_without_walls_the_group_dies_with_us(ground: Ground) -> None:
 ORDINARY = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from core.workspace.bubblewrap import Bubblewrap
+from core.workspace.bubblewrap import MANY, Bubblewrap
 from core.workspace.landlock import Landlock
 from core.workspace.selftest import prove
 print(os.getuid(), *[(proof.launcher, proof.works, proof.open) for proof in map(prove, (Bubblewrap(), Landlock()))])

@@ -111,7 +111,7 @@ def test_a_skill_is_begun_written_and_saved_by_keys_alone(qapp: QApplication, ho
     live(qapp, home, act)
 
 
-def test_two_editors_and_an_agent_at_once_overwrite_nothing(qapp: QApplication, home: Path) -> None:
+def test_k8_two_editors_and_an_agent_at_once_overwrite_nothing(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         await kept(person, "letters", SKILL)
         page = await opened(person, "letters")

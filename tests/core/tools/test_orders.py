@@ -1,0 +1,174 @@
+"""What a command leaves behind gives no orders to git, editors or shells of the person: shown by their own git."""
+
+import asyncio
+import subprocess
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.tools.commands import Ended
+from core.tools.place import Word, open_place
+from core.tools.run import Run, run
+from core.tools.taken_back import KEPT
+from core.workspace.sandbox import Sandbox
+from tests.core.tools.test_run import bench
+from tests.core.workspace.commands import Ear, walls
+from tests.core.workspace.ground import Ground, lay
+
+EVIL = "'[core]\\n\\tfsmonitor = touch '\"$PWD\"'/OBEYED; false\\n'"
+COPY = f"mkdir evil; cp -r .git/. evil/; printf {EVIL} >> evil/config; "
+NAME = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")
+# What the folder is, what the command does, and where the person then asks git for the status.
+REPOSITORIES = {
+    "another common folder": ("git", COPY + "echo ../evil > .git/commondir", "."),
+    "that of a worktree": ("worktree", COPY + "echo $PWD/evil > .git/worktrees/tree/commondir", "../tree"),
+    "settings of one worktree": ("extended", f"printf {EVIL} > .git/config.worktree", "."),
+    "a submodule": ("submodule", f"printf {EVIL} >> .git/modules/libs/a/config", "."),
+    "a submodule moved": (
+        "submodule",
+        f"cd .git; mv modules m; cp -r m modules; cd ..; printf {EVIL} >> .git/modules/libs/a/config",
+        ".",
+    ),
+    "a new repository": ("plain", f"git init -q; printf {EVIL} >> .git/config", "."),
+    "one below": ("git", f"git init -q new; printf {EVIL} >> new/.git/config", "new"),
+    "one moved into place": ("plain", f"git init -q new; printf {EVIL} >> new/.git/config; mv new/.git .git", "."),
+    "one below moved away": ("below", f"mv below old; cp -r old below; printf {EVIL} >> below/.git/config", "below"),
+    "one without files": ("plain", f"git init -q --bare new; printf {EVIL} >> new/config", "new"),
+    "one that gets its head late": (
+        "plain",
+        f"git init -q --bare new; mv new/HEAD h; printf {EVIL} >> new/config; mv h new/HEAD",
+        "new",
+    ),
+    "a file that leads there": (
+        "plain",
+        f"git init -q --bare new; printf {EVIL} >> new/config; sed -i s/true/false/ new/config; "
+        "echo gitdir: new > .git",
+        ".",
+    ),
+}
+MAKE = {
+    "plain": "true",
+    "git": "git init -q . && git commit -q --allow-empty -m one",
+    "worktree": "git init -q . && git commit -q --allow-empty -m one && git worktree add -q ../tree",
+    "extended": "git init -q . && git commit -q --allow-empty -m one && git config extensions.worktreeConfig true",
+    "below": "git init -q . && git init -q below && git -C below commit -q --allow-empty -m one",
+    "submodule": "git init -q ../a && git -C ../a commit -q --allow-empty -m x && git init -q . && "
+    "git submodule --quiet add --name libs/a ../a sub && git commit -q -m sub",
+}
+
+
+@pytest.fixture
+def ground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
+    for number, setting in enumerate(NAME[1::2]):
+        key, _, value = setting.partition("=")
+        monkeypatch.setenv(f"GIT_CONFIG_KEY_{number}", key)
+        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", value)
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "3")
+    return lay(tmp_path)
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("case", sorted(REPOSITORIES))
+def test_p13_git_of_the_person_obeys_nothing_that_a_command_wrote(case: str, rung: str, ground: Ground) -> None:
+    """Each of these made `git status`, as a prompt or an editor asks for it, run a program outside the walls."""
+    kind, command, place = REPOSITORIES[case]
+    subprocess.run(["sh", "-c", MAKE[kind]], cwd=ground.folder, check=True, capture_output=True)
+    with walls(rung) as sandbox, bench(sandbox, ground.folder) as made:
+        made.use(command)
+    folder = ground.folder / place
+    if folder.is_dir():
+        subprocess.run(["git", "status"], cwd=folder, capture_output=True, check=False)
+    assert not list(ground.folder.rglob("OBEYED"))
+
+
+def test_a_linked_worktree_leads_to_no_other_settings(ground: Ground) -> None:
+    """Its git folder lies outside, so nothing in it could be taken back."""
+    subprocess.run(["sh", "-c", MAKE["extended"]], cwd=ground.folder, check=True)
+    tree = ground.folder.parent / "tree"
+    subprocess.run(["git", "worktree", "add", "-q", str(tree)], cwd=ground.folder, check=True, capture_output=True)
+    own = ground.folder / ".git/worktrees/tree"
+    with walls("bubblewrap") as sandbox, bench(sandbox, tree) as made:
+        for name in ("commondir", "config.worktree"):
+            assert made.use(f"printf {EVIL} > '{own}/{name}'").failed
+        assert made.use("echo a > a; git add a; git commit -qm two -- a && git status").exit_code in (0, 128)
+    subprocess.run(["git", "status"], cwd=tree, capture_output=True, check=False)
+    assert not list(tree.rglob("OBEYED")) and (own / "commondir").read_text() == "../..\n"
+
+
+def test_worktrees_and_new_repositories_of_a_command_are_whole(ground: Ground) -> None:
+    subprocess.run(["sh", "-c", MAKE["git"]], cwd=ground.folder, check=True)
+    with walls("bubblewrap") as sandbox, bench(sandbox, ground.folder) as made:
+        for command in (
+            "git worktree add -q tree && git -C tree status",
+            "git -C tree status && git worktree list | grep tree && git worktree remove tree",
+            "git init -q new && git -C new remote add origin https://example.org/a.git && git -C new status",
+            "git -C new remote -v | grep example && git init -q --bare bare && git -C bare rev-parse --git-dir",
+        ):
+            done = made.use(command)
+            assert not done.failed and "taken back" not in done.output, done.output
+
+
+def test_p14_a_link_to_a_place_that_others_obey_is_kept_too(ground: Ground) -> None:
+    (ground.folder / "conf").mkdir()
+    (ground.folder / "conf/tasks.json").write_text("mine")
+    (ground.folder / ".vscode").symlink_to("conf")
+    (ground.folder / "values").write_text("KEY=canary")
+    (ground.folder / ".env").symlink_to("values")
+    with walls("bubblewrap") as sandbox, bench(sandbox, ground.folder) as made:
+        made.use("echo evil > conf/tasks.json; echo evil > .vscode/new.json")
+        assert "canary" not in made.use("cat values .e*").output
+    assert [path.name for path in (ground.folder / "conf").iterdir()] == ["tasks.json"]
+    assert (ground.folder / "conf/tasks.json").read_text() == "mine"
+
+
+def test_p14_what_a_command_makes_is_gone_while_it_still_runs(ground: Ground) -> None:
+    with walls("bubblewrap") as sandbox, bench(sandbox, ground.folder) as made:
+        command = "mkdir .vscode; echo evil > .envrc; echo evil > .vscode/tasks.json; "
+        done = made.use(command + "while [ -e .envrc ] || [ -e .vscode/tasks.json ]; do sleep 0.05; done; echo gone")
+        assert done.output.startswith("gone\n\n[taken back") and ".envrc, .vscode/tasks.json" in done.output
+        copies = sorted((made.place.data / KEPT).iterdir())
+        assert [path.read_text() for path in copies] == ["evil\n", "evil\n"]
+        assert {path.stat().st_mode & 0o777 for path in copies} == {0o600}
+
+
+def test_a_folder_that_moves_takes_along_what_lies_in_it(ground: Ground) -> None:
+    (ground.folder / "one/.vscode").mkdir(parents=True)
+    (ground.folder / "one/.vscode/settings.json").write_text("{}")
+    with walls("landlock") as sandbox, bench(sandbox, ground.folder) as made:
+        assert "taken back" not in made.use("mv one two").output
+        assert (ground.folder / "two/.vscode/settings.json").read_text() == "{}"
+        assert "taken back" in made.use("mv two one; echo evil > one/.vscode/settings.json").output
+    left = [path.read_text() for path in ground.folder.rglob("settings.json")]
+    assert left == ["{}"]
+
+
+def test_a_yes_opens_while_something_runs_in_the_background_too(ground: Ground) -> None:
+    """What another call of the run was allowed is not the doing of what runs beside it; what that made itself goes."""
+    told: list[Ended] = []
+
+    async def main(sandbox: Sandbox) -> None:
+        ear = Ear()
+        place = open_place(ground.folder, ground.folder.parent, lambda _, piece: ear(piece), lambda: sandbox)
+        tasks: list[asyncio.Task[None]] = []
+
+        def spawn(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+            tasks.append(asyncio.get_running_loop().create_task(work))
+            return tasks[-1]
+
+        async def tell(ended: Ended) -> None:
+            told.append(ended)
+
+        place.commands.connect(spawn, tell)
+        await run(Run("echo evil > .mcp.json; echo up; sleep 60", background=True), place.acting("c1"))
+        await ear.until(b"up")
+        done = await run(Run("echo mine > .envrc"), place.acting("c2", Word(opens=(".envrc",))))
+        place.commands.note((change.path, change.after) for change in done.changes)
+        await place.close()
+
+    with walls("bubblewrap") as sandbox:
+        asyncio.run(main(sandbox))
+    assert (ground.folder / ".envrc").read_text() == "mine\n" and not (ground.folder / ".mcp.json").exists()
+    (ended,) = told
+    assert ended.done and ".mcp.json" in ended.done.output and ".envrc" not in ended.done.output

@@ -1,0 +1,73 @@
+"""The page for newcomers: its code, put into a copy of the source as the page says, does what the page says."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.test_house import tracked
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "resources" / "help" / "extending.md"
+BLOCK = re.compile(r"^`([^`\n]+)`\n\n```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BOUND_S = 600
+
+
+def changes() -> list[tuple[str, str, str]]:
+    """Each block of the page: the file, how it is written, and what."""
+    return BLOCK.findall(PAGE.read_text("utf-8"))
+
+
+def edited(text: str, change: str) -> str:
+    """A file after the lines of a block are added, or put in the place of those that begin with a minus."""
+    lines = text.split("\n")
+    for part in re.split(r"^ ?\n", change, flags=re.MULTILINE):
+        old = [line[1:] for line in part.splitlines() if not line.startswith("+")]
+        new = [line[1:] for line in part.splitlines() if not line.startswith("-")]
+        places = [n for n in range(len(lines)) if lines[n : n + len(old)] == old]
+        assert len(places) == 1, f"{old} stands there {len(places)} times"
+        lines[places[0] : places[0] + len(old)] = new
+    return "\n".join(lines)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Iterator[Path]:
+    """The source with what the page adds."""
+    place = tmp_path / "copy"
+    for name in tracked():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, place / name)
+    for name, kind, body in changes():
+        file = place / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        assert file.exists() == (kind == "diff"), name
+        file.write_text(edited(file.read_text("utf-8"), body) if kind == "diff" else body, "utf-8")
+    yield place
+    shutil.rmtree(place)
+
+
+def test_what_the_page_adds_works_and_keeps_the_rules_of_the_house(copy: Path) -> None:
+    tests = [name for name, kind, _ in changes() if "/test_" in name and kind == "python"]
+    whole = [*tests, "tests/core/models/test_wire_contract.py", "tests/ui/test_pages.py", "tests/test_house.py"]
+    wanted = "test_count or folders or wordy or test_house"
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", wanted, *whole]
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        words, cwd=copy, env=environment, capture_output=True, text=True, timeout=BOUND_S, check=False
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    styled = [sys.executable, "-m", "ruff", "check", "-q", *(name for name, kind, _ in changes() if kind == "python")]
+    assert subprocess.run(styled, cwd=copy, capture_output=True, check=False).returncode == 0
+
+
+def test_the_page_names_the_tests_that_it_says_to_run() -> None:
+    text = PAGE.read_text("utf-8")
+    added = {name for name, _, _ in changes()}
+    for words in re.findall(r"dev\.py test ([^`]+)`", text):
+        for word in words.split():
+            assert (ROOT / word).exists() or any(name.startswith(word) for name in added), word

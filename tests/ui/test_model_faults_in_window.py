@@ -1,0 +1,156 @@
+"""The faults of model servers (M1-M28) met in the window: its row says how the run stands, its timeline says why."""
+
+import asyncio
+import contextlib
+import ssl
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+
+from core.domain.events import RunEnded, RunPaused, RunStarted
+from core.domain.problems import Problem
+from core.engine.engine import Engine
+from core.models import retry
+from core.settings.schema import Provider
+from tests.core.engine.test_model_faults import BROKEN, GOOD, KEY, LIST, asks, read
+from tests.core.models.replies import GOLDEN
+from tests.servers.scripted import Act, Scripted, answer, chunk, scripted, stream
+from tests.ui.test_desktop import Person, live, until
+from ui.window import MainWindow
+
+
+@dataclass(frozen=True)
+class Met:
+    """What the server does, how the row of the session stands then, and words of its timeline; of a fault, its own."""
+
+    answers: Sequence[Sequence[Act]]
+    status: str
+    words: str
+    drip: bytes = b": still here\n\n"
+
+
+def odd(*arguments: str, name: str = "read", same_id: bool = False) -> list[Act]:
+    return asks(*((name, each) for each in arguments), same_id=same_id)
+
+
+MET = {case: Met(each.answers, each.status, each.words, each.drip) for case, each in BROKEN.items()} | {
+    "M13": Met([answer(stream(chunk(content="Größe"), chunk("stop")).replace(b"\n", b"\r\n"))], "done", "Größe"),
+    "M14": Met([odd('{"path": "a.t'), GOOD], "done", "All done."),
+    "M15": Met([odd("{}", name="launch_rocket"), GOOD], "done", "launch_rocket"),
+    "M16": Met([odd(*[read()[1]] * 2, same_id=True), GOOD], "done", "a.txt"),
+    "M18": Met([odd('{"path": "a.txt", "start": NaN}'), GOOD], "done", "All done."),
+    "M19": Met([answer(stream(chunk(content="a\ud800b\0c"), chunk("stop")))], "done", "a"),
+    "M21": Met([answer(stream(chunk(content="x1"), {**chunk("stop"), "usage": {"prompt_tokens": -4}}))], "done", "x1"),
+    "M22": Met([answer(stream(chunk(content="one "), chunk("stop"), chunk(content="two")))], "done", "one two"),
+    "M23": Met([asks(read())] * 40, "waiting", "repeats"),
+    "M25": Met([answer(stream(chunk(content="[FINAL] [ASK_USER]"), chunk("stop")))], "done", "[FINAL]"),
+    "M26": Met([GOOD], "done", "All done."),
+    "M27": Met([GOOD], "failed", "certificate"),
+    "M28": Met([GOOD], "failed", "address"),
+}
+
+
+@contextmanager
+def serving(met: Met, *, tls: bool = False) -> Iterator[Scripted]:
+    """The server, in a thread of its own."""
+    ready, over = threading.Event(), threading.Event()
+    played: list[Scripted] = []
+
+    async def serve() -> None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(GOLDEN / "tls" / "certificate.pem", GOLDEN / "tls" / "key.pem")
+        async with scripted(LIST, *met.answers, drip=met.drip, tls=context if tls else None) as server:
+            played.append(server)
+            ready.set()
+            await asyncio.to_thread(over.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    ready.wait()
+    try:
+        yield played[0]
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_m1_to_m28_are_all_met_here() -> None:
+    assert sorted(MET, key=lambda case: int(case[1:])) == [f"M{number}" for number in range(1, 29)]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_the_window_says_how_it_stands_and_why(
+    part: int, qapp: QApplication, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "FIRST_S", 0.01)
+    monkeypatch.setenv("BOX_KEY", KEY)
+
+    async def act(person: Person) -> None:
+        window, engine = person.window, person.program.engine
+        await until(window.start.isVisible, "the start screen")
+        (home / "work").mkdir()
+        (home / "work" / "a.txt").write_text("one\n")
+        for case in sorted(MET)[part::4]:
+            met = MET[case]
+            with serving(met, tls=case == "M27") as server, serving(MET["M26"]) as proxy:
+                monkeypatch.setenv("http_proxy", proxy.url)
+                url = {"M1": "http://127.0.0.1:9/v1", "M28": f"http://me:secret@127.0.0.1:{server.port}/v1"}
+                try:
+                    await engine.ask(partial(changed, url.get(case, server.url)))
+                    session = await engine.ask(partial(begun, home / "work"))
+                except Problem as refused:
+                    assert case == "M28" and "secret" not in str(refused), case
+                    continue
+                window.go_to(session)
+                met = met if case not in (*BROKEN, "M27") else replace(met, words=await until_it_rests(person, session))
+                for _ in range(3):  # a busy computer; each turn is bounded
+                    with contextlib.suppress(AssertionError):
+                        await until(partial(told, window, session, met), "the row and its words")
+                        break
+                assert told(window, session, met), f"{case}: {seen(window, session)}"
+                assert KEY not in seen(window, session) and "secret" not in seen(window, session)
+                assert proxy.connections == 0
+
+    live(qapp, home, act)
+
+
+async def until_it_rests(person: Person, session: str) -> str:
+    """What the journal says is wrong."""
+
+    async def what(engine: Engine) -> str:
+        await engine.wait(session)
+        found = [entry.event async for entry in engine.entries(session)]
+        ends = [each.trouble for each in reversed(found) if isinstance(each, RunPaused | RunEnded) and each.trouble]
+        return ends[0].what
+
+    said = await person.program.engine.ask(what)
+    assert said
+    return said
+
+
+def told(window: MainWindow, session: str, met: Met) -> bool:
+    said = seen(window, session)
+    return said.startswith(f"{met.status}:") and met.words in said
+
+
+def seen(window: MainWindow, session: str) -> str:
+    """The row of the list, and the rows of the timeline as they are read aloud."""
+    row, model = window.row(session), window.view.page.model
+    rows = [model.index(at, 0).data(Qt.ItemDataRole.AccessibleTextRole) for at in range(model.rowCount())]
+    return f"{row.status}: " + "\n".join(str(each) for each in rows)
+
+
+async def changed(url: str, engine: Engine) -> None:
+    box = Provider(name="box", url=url, variable="BOX_KEY")
+    engine.settings.change(providers=(box,), first_s=1.0, silence_s=1.0)
+
+
+async def begun(folder: Path, engine: Engine) -> str:
+    return await engine.start("Go.", folder, RunStarted("box/m", 30, mode="trust", attended=True))
