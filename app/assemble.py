@@ -18,6 +18,7 @@ from core.engine.providers import Providers
 from core.engine.runs import Runs
 from core.engine.servers import ToolServers
 from core.engine.skills import Skills
+from core.engine.trust import obeyed
 from core.learning.review import Reviews
 from core.memory.hand import Hand, ground
 from core.memory.index import indexed
@@ -88,7 +89,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     secrets = Secrets(os.environ)
     web = Web(lambda: settings.now, secrets)
     guests = Guests(lambda: settings.now, folder)
-    servers = Servers(lambda: settings.now, folder)
+    servers = Servers(settings, folder, secrets, os.environ)
     catalogue = Catalogue(lambda: settings.now, secrets, os.environ, lambda names: settings.change(text_calls=names))
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
     skills = Skills(Library(SkillStore(opened.path, opened.database, frozen=opened.frozen), Disk(user_home())), book)
@@ -121,7 +122,8 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     providers = Providers(catalogue, settings, os.environ)
     engine = Engine(
         opened, journal, reader, runs, drafts, settings, book, providers, skills, proposals, memories,
-        ToolServers(settings, servers), OutsideAgents(settings, guests, journal), html,
+        ToolServers(settings, servers, secrets, lambda at: obeyed(book.now(), at)),
+        OutsideAgents(settings, guests, journal), html,
     )  # fmt: skip
     reviews = Reviews(journal, reader, runs, lambda: settings.now, lambda: settings.now.tiers, report)
     if opened.database:

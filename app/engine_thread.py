@@ -111,6 +111,7 @@ class EngineThread:
         self._engine = services.engine
         services.engine.listen(self._hear)
         services.engine.listen_drafts(self._feed.put)
+        services.engine.servers.listen(self._feed.put)
         services.engine.shelf.listen_gone(lambda names: self._feed.put(Gone(names)))
         do_command = performer(services, self._folder)
 

@@ -1,5 +1,6 @@
 """From what was typed to an exit code."""
 
+import argparse
 import os
 import signal
 import sys
@@ -39,8 +40,7 @@ def main(typed: list[str] | None = None) -> int:
             from app.commands.replay import replay  # it waits for this terminal's keys, so no owner can do it
 
             return replay(folder, read, out)
-        if read.command == "models" and read.action == "key" and not read.forget:
-            words = [*words, f"--given={_key(read.name)}"]  # from here it goes no way that others can read
+        words = _with_keys(words, read)
         return command(words, folder, out, safe=read.safe)
     except Problem as problem:
         out.trouble(problem.trouble)
@@ -80,6 +80,17 @@ def command(words: list[str], home: Path, out: Output, *, safe: bool = False) ->
             return runner.run(_alone(words, home, folder, out, safe))
         finally:
             lock.release()
+
+
+def _with_keys(words: list[str], read: argparse.Namespace) -> list[str]:
+    """The keys that a command wants, asked for here: from here they go no way that others can read."""
+    if read.command == "models" and read.action == "key" and not read.forget:
+        return [*words, f"--given={_key(read.name)}"]
+    if read.command == "mcp" and read.action in ("add", "key"):
+        place = words.index(read.action, words.index("mcp")) + 1  # what follows the program is the program's own
+        keys = [read.what] if read.action == "key" else read.key
+        return [*words[:place], *(f"--given={_key(f'{read.name}, {key}')}" for key in keys), *words[place:]]
+    return words
 
 
 def _key(name: str) -> str:

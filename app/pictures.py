@@ -16,6 +16,7 @@ from app.crash import told as crash_report
 from app.display import application
 from app.memory_pictures import memory_pages
 from app.mishaps import Mishaps
+from app.sample_servers import SERVERS
 from app.skill_pictures import skill_pages
 from core.domain.problems import Trouble
 from core.domain.rules import Rule
@@ -64,6 +65,7 @@ FORM: Final = "Minutes of Monday's meeting"
 DONE: Final = "Letter about the mould"
 FAILED: Final = "Fix flaky checkout test"
 FORK: Final = "Fix flaky checkout test, again"
+HELPED: Final = "Compare three heat pumps"
 LONG: Final = "Summarise Q3 support tickets"
 INTERRUPTED: Final = "Back up the photo archive"
 OFFERS: Final = (
@@ -147,7 +149,7 @@ class _Stage:
             page.show_alignment(Past(Journal(database, self.reader), self.reader).compare(a, b))
 
     def close(self) -> None:
-        self.window.view.stop_reading()
+        self.window.desk.stop_reading()
         self.shell.deleteLater()
         self.reader.close()
 
@@ -197,6 +199,12 @@ def _run(stage: _Stage) -> Screens:
     yield "answer-long", stage.shell
     stage.select("compaction", "")
     yield "compaction", stage.shell
+    stage.go(HELPED)
+    stage.select("delegate", "")
+    page = stage.window.view.page
+    if page.chosen:
+        page.model.turn_nest(page.chosen.row)
+    yield "sub-agent", stage.shell
 
 
 def _steps(stage: _Stage) -> Screens:
@@ -264,7 +272,7 @@ def _beside(stage: _Stage) -> Screens:
     yield "beside", stage.shell
     window.desk.show_beside("")
     for title in (WAITING, DONE, FAILED):
-        window.desk.tabs.close(stage.id_of(title))
+        window.desk.side.tabs.close(stage.id_of(title))
 
 
 def _sessions(stage: _Stage) -> Screens:
@@ -300,6 +308,7 @@ def _dialogs(stage: _Stage) -> Screens:
     day = datetime(2026, 11, 23, 9).astimezone().timestamp()
     settings.show_schedules([Schedule("k3f9", "Sort what came into the inbox", str(ROOM), "", 0, int(day * 1e6), "1d")])
     settings.show_data(DataState(str(ROOM), 48_300_000, 35_120, 42, 1, ("2026-11-20 09.12",)))
+    settings.tools.show_servers(SERVERS)
     settings.open()
     pages = settings.findChild(QListWidget, "settings.pages")
     assert isinstance(pages, QListWidget)

@@ -53,8 +53,8 @@ class Program(QObject):
     ) -> None:
         super().__init__()
         self._app, self._shell, self._state, self._folder, self._safe = app, shell, state, folder, safe
-        self._fonts = load_fonts(state.number("scale", 1.0))
-        self._look = self._dressed(theme_name(app, state))
+        self._look = self._chosen(theme_name(app, state))
+        dress(app, self._look.theme, self._look.fonts)
         self.window = MainWindow(shell, self._look, Selection(), state, data_folder=folder)
         self._feed = Feed()
         self._feed.told.connect(self.window.hear)
@@ -112,7 +112,7 @@ class Program(QObject):
         self._heartbeat.close()
         if self._tray:
             self._tray.close()
-        self.window.view.stop_reading()
+        self.window.desk.stop_reading()
         self._shell.deleteLater()
         if self._reader:
             self._reader.close()
@@ -188,11 +188,9 @@ class Program(QObject):
             self._state.keep_text("theme", str(value))
         elif name == "font_scale" and isinstance(value, int):
             self._state.keep_text("scale", str(value / 100))
-            self._fonts = load_fonts(value / 100)
         else:
             return
-        self._look = self._dressed(self._theme())
-        self.window.restyle(self._look)
+        self._wear()
 
     def _theme(self) -> str:
         chosen = self._state.text("theme")
@@ -201,14 +199,19 @@ class Program(QObject):
         return "dark" if self._app.styleHints().colorScheme() == Qt.ColorScheme.Dark else "light"
 
     def _follow_system(self) -> None:
-        if self._state.text("theme") not in THEMES and self._theme() != self._look.theme.name:
-            self._look = self._dressed(self._theme())
-            self.window.restyle(self._look)
+        if self._state.text("theme") not in THEMES:
+            self._wear()
 
-    def _dressed(self, name: str) -> Look:
-        theme = load_theme(name)
-        dress(self._app, theme, self._fonts)
-        return Look(theme, self._fonts)
+    def _wear(self) -> None:
+        """The look that is chosen, unless it is worn already: to dress all widgets takes long."""
+        look = self._chosen(self._theme())
+        if look != self._look:
+            self._look = look
+            dress(self._app, look.theme, look.fonts)
+            self.window.restyle(look)
+
+    def _chosen(self, theme: str) -> Look:
+        return Look(load_theme(theme), load_fonts(self._state.number("scale", 1.0)))
 
     def _come_forward(self) -> None:
         self._shell.setWindowState(self._shell.windowState() & ~Qt.WindowState.WindowMinimized)

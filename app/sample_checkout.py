@@ -5,11 +5,15 @@ from typing import Final
 from app.sample_facts import At, did, name_of, thought
 from core.domain.events import FileChanged, PersonSpoke, RunEnded, RunStarted
 from core.domain.problems import Trouble
+from core.domain.recalled import MemoryRecalled, Recalled
 from core.domain.text import Text
 
 BIG: Final = "anthropic/claude-sonnet-4-5"
 TASK: Final = "The checkout test fails now and then. Find out why, and mend it."
 PASSED: Final = "50 passed in 13.02s\n"
+RESET: Final = Recalled(
+    "m-reset", 1, "knowledge", 0.9, "test, checkout", "The shop test database is reset every night at 02:00."
+)
 FAILED: Final = "1 failed, 49 passed in 14.11s\n"
 
 
@@ -48,7 +52,8 @@ def failed() -> list[At]:
 
 def mended() -> list[At]:
     """The same start; then it looks at the data of the test."""
-    facts = _start()
+    start, *facts = _start()
+    facts = [start, At(0.01, (MemoryRecalled(1, (RESET,), Text(RESET.text)),)), *facts]
     facts += did("h1", "run", "command", "make db-reset", 3.1, "reset\n", 0)
     facts += did("h2", "run", "command", "pytest -q tests/checkout_test.py --count 50", 13, PASSED, 0)
     answer = (

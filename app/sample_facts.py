@@ -38,6 +38,8 @@ class Made(NamedTuple):
     folder: str
     ago: float
     facts: Sequence[At]
+    helper: Sequence[At] = ()
+    """What the sub-agent did to which the session gave work."""
 
 
 def asked(task: str) -> At:

@@ -5,6 +5,7 @@ from typing import Final
 
 from app.sample_checkout import failed, mended
 from app.sample_facts import At, Made, asked, did, name_of, picture, thought
+from app.sample_pumps import pumps, reading
 from core.domain.consent import CallAllowed, ConsentAsked, ConsentRequest, canonical, fingerprint
 from core.domain.decision import Choice
 from core.domain.events import (
@@ -264,8 +265,7 @@ def sessions() -> list[Made]:
         Made("Port charts to Plotly", "src/dash", 22 * HOUR,
              _short("Use Plotly for the charts.", "npm test", RunEnded("stopped", "stopped by you"))),
         Made("Compare three heat pumps", "house", 26 * HOUR,
-             [*_short("Which heat pump costs least over ten years?", "cat quotes.md", done, 6),
-              At(5, (SessionPinned(True),))]),
+             [*pumps(), At(5, (SessionPinned(True),))], reading()),
     ]  # fmt: skip
     tasks = ("Summarise the tickets", "Sort the scans", "Check the links", "Draft the minutes", "Count the words")
     away: dict[int, RunEvent] = {3: SessionArchived(True), 7: SessionArchived(True), 11: SessionTrashed(True)}

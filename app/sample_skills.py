@@ -75,7 +75,7 @@ def looked(home: Path, reader: Reader) -> tuple[Sequence[SkillRow], dict[str, Op
     """What the page shows: the list, each skill as it opens, and what waits for a word."""
     library, folder = _library(home, None), home.parent / SHOP
     rows = library.list(folder)
-    waiting = Proposals(places.database(home), None, Journal(None, reader)).find(state="open")
+    waiting = Proposals(places.database(home), None, Journal(None, reader)).find(state="open", of="skill")
     return rows, {row.key: library.open(row.key, folder) for row in rows}, waiting
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from app.output import Output
 from core.domain.problems import Problem
 
-SCALES = (100, 150)
-THEMES = ("light", "dark")
+THEMES = {100: ("light", "dark", "contrast"), 150: ("light", "dark")}
 SIZE = (1440, 900)
 SETTLES = 4
 HOMES = ("HOME", "USERPROFILE")
@@ -30,7 +29,7 @@ def take(folder: Path, out: Output) -> int:
 
         home = Path(place) / "journeyman"
         make(home)
-        for scale_ in SCALES:
+        for scale_ in THEMES:
             _paint_in_process(folder, home, _screen(Path(place)), scale_)
     for picture in sorted(folder.glob("*.png")):
         out.write(str(picture))
@@ -80,7 +79,7 @@ def _paint_all(folder: Path, home: Path, scale: str) -> None:
     from app.pictures import screens
 
     app = application()
-    for theme in THEMES:
+    for theme in THEMES[int(scale)]:
         for name, widget in screens(home, theme, SIZE):
             for _ in range(SETTLES):
                 app.processEvents()

@@ -20,6 +20,7 @@ python3 packaging/dev.py COMMAND
 
   run [words ...]      open Journeyman (or give it a command: run doctor)
   test [pytest words]  style, types and all tests; with words only pytest with them
+  test --walk          an hour in the real window by mouse, then one by keys; --minutes, --seed, --by mouse or keys
   test --faults        kills, full disks, power cuts and the like at every point there is (a quarter of an hour)
   test --user          the attack cases as an ordinary user, also where root asks
   test --servers ...   the same, also against large model servers, which are installed once
@@ -34,7 +35,8 @@ python3 packaging/dev.py COMMAND
 
   --no-system          before COMMAND: do not look for system libraries and programs
 """
-MODULES = {"--faults": "tests.faults", "--user": "tests.ordinary"}  # ways to test that are programs of their own
+# Ways to test that are programs of their own.
+MODULES = {"--walk": "tests.walk", "--faults": "tests.faults", "--user": "tests.ordinary"}
 LINKED = "system libraries found"  # a line of the environment's stamp
 CHECKS = {
     "style": ["ruff", "check", "."],

@@ -134,7 +134,7 @@ CALLS = {
     "one place prints": Call(
         r"^print$",
         "print('x')",
-        ("app/output.py", "packaging/", "tests/bench/", "tests/faults/", "tests/soak/", "tests/eval/"),
+        ("app/output.py", "packaging/", "tests/bench/", "tests/faults/", "tests/soak/", "tests/walk/", "tests/eval/"),
     ),
     "no mocks": Call(r"(^|\.)(\w*Mock|create_autospec)$|^mock\.patch|^mocker\.", "MagicMock()"),
 }

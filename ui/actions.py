@@ -60,7 +60,7 @@ class Actions(QObject):
         ]
 
 
-def states(row: SessionRow | None, *, waiting: bool, undo: bool) -> set[str]:
+def states(row: SessionRow | None, *, waiting: bool, undo: bool, tab: bool = False, sides: bool = False) -> set[str]:
     """What is so of the window: the words that commands name in `when`."""
     so = {
         "waiting": waiting,
@@ -68,6 +68,8 @@ def states(row: SessionRow | None, *, waiting: bool, undo: bool) -> set[str]:
         "running": row is not None and row.status == "running",
         "session": row is not None,
         "undo": undo,
+        "tab": row is not None and (tab or sides),
+        "sides": row is not None and sides,
     }
     return {state for state, is_so in so.items() if is_so}
 

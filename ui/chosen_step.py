@@ -1,9 +1,9 @@
 """Which step the pane shows: the one the person chose, and until they choose one the latest."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from core.domain.steps import Step
+from ui.batch import Batch
 from ui.timeline.page import RunPage
 from ui.timeline.step_pane import StepPane
 
@@ -15,30 +15,34 @@ class ChosenStep:
 
     def __init__(self, page: RunPage, pane: StepPane) -> None:
         self._page, self._pane = page, pane
-        self._session, self._chosen = "", False
-        page.step_chosen.connect(self.choose)
+        self._session = ""
 
-    def choose(self, step: Step) -> None:
-        self._chosen = True
-        self._pane.show_step(self._session, step)
+    def turn_to(self, page: RunPage) -> None:
+        """From now on the pane shows a step of these rows."""
+        if page is not self._page or page.model.session != self._session:
+            self._page, self._session = page, page.model.session
+            self.show()
 
-    def show_latest(self, session: str) -> None:
-        """Of this session; until the person chooses a row."""
-        self._session, self._chosen = session, False
-        model = self._page.model
-        for row in range(model.count - 1, max(-1, model.count - LOOK_BACK), -1):
-            step = model.step_of_row(row)
-            if step and step.number:
-                self._pane.show_step(session, step)
-                return
-        self._pane.clear()
+    def show(self) -> None:
+        """As the rows are now."""
+        step = self._page.chosen or self._latest()
+        if step:
+            self._pane.show_step(*self._page.origin(step))
+        else:
+            self._pane.clear()
 
-    def update(self, steps: Sequence[Step]) -> None:
-        """These rows are new or changed."""
+    def update(self, batch: Batch) -> None:
+        """What happened in the session that is shown, or in a sub-agent whose step is."""
         if not self._pane.isVisible():
             return
-        if not self._chosen and any(step.number for step in steps):
-            self.show_latest(self._session)
+        steps = batch.steps_of(self._page.model.session)
+        if not self._page.chosen and any(step.number for step in steps):
+            self.show()
             return
-        for step in {step.row: step for step in steps}.values():
+        for step in {step.row: step for step in batch.steps_of(self._pane.session)}.values():
             self._pane.update_step(step)
+
+    def _latest(self) -> Step | None:
+        model = self._page.model
+        rows = range(model.count - 1, max(-1, model.count - LOOK_BACK), -1)
+        return next((step for row in rows if (step := model.step_of_row(row)) and step.number), None)

@@ -11,6 +11,7 @@ from ui.window_state import WindowState
 
 STEP_PANE: Final = 384
 FOLD_BELOW: Final = 1100
+LEAST: Final = 880  # of the middle, where two stand in it
 
 
 class Columns(QSplitter):
@@ -19,8 +20,8 @@ class Columns(QSplitter):
     def __init__(self, look: Look, state: WindowState, sidebar: QWidget, middle: QWidget, pane: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal)
         self._look, self._state, self._sidebar, self._pane = look, state, sidebar, pane
-        self._sidebar_wanted, self._folded = True, False
-        self._pane_wanted, self._pane_fits = state.text("pane", "yes") == "yes", False
+        self._sidebar_wanted, self._folded, self._cramped = True, False, False
+        self._pane_wanted, self._pane_fits, self._double = state.text("pane", "yes") == "yes", False, False
         self.setObjectName("window.columns")
         self.setHandleWidth(1)
         self.setChildrenCollapsible(False)
@@ -45,6 +46,7 @@ class Columns(QSplitter):
         """The person shows or hides it, whatever a page wants."""
         self._sidebar_wanted, self._folded = self._sidebar.isHidden(), False
         self._sidebar.setVisible(self._sidebar_wanted)
+        self.fit_pane(self._pane_fits, double=self._double)
 
     def fold(self, folded: bool) -> None:
         """A page wants the room of the sidebar, or no longer."""
@@ -59,9 +61,17 @@ class Columns(QSplitter):
         """The person shows or hides the step."""
         self._pane_wanted = wanted
         self._state.keep_text("pane", "yes" if wanted else "no")
-        self.fit_pane(self._pane_fits)
+        self.fit_pane(self._pane_fits, double=self._double)
 
-    def fit_pane(self, fits: bool) -> None:
-        """The step stands beside what is in the middle only where that has steps, and there is room."""
-        self._pane_fits = fits
-        self._pane.setVisible(self._pane_wanted and fits and self.width() >= FOLD_BELOW)
+    def fit_pane(self, fits: bool, *, double: bool = False) -> None:
+        """The step stands beside what is in the middle only where that has steps, and there is room, also for two."""
+        cramped = double and self.width() < LEAST + self._look.size(SIDEBAR)
+        if cramped != self._cramped:  # not oftener: the person may want the sidebar all the same
+            self._cramped = cramped
+            self.fold(cramped)
+        self._pane_fits, self._double = fits, double
+        least = FOLD_BELOW
+        if double:
+            sidebar = 0 if self._sidebar.isHidden() else self._sidebar.width()
+            least = max(least, LEAST + sidebar + self._look.size(STEP_PANE))
+        self._pane.setVisible(self._pane_wanted and fits and self.width() >= least)

@@ -41,9 +41,14 @@ COMMANDS: Final = (
     Command("session.pin", "Pin or unpin the session", "Ctrl+Shift+D", "pin", "session", SESSION),
     Command("session.archive", "Archive the session, or take it out", "Ctrl+Shift+E", "archive", "session", SESSION),
     Command("session.tab", "Keep the session in a tab, or close its tab", "Ctrl+T", "", "session", SESSION),
-    Command("session.beside", "Show a session beside, or close it", "Ctrl+Shift+S", "columns-2", "session", SESSION),
+    Command(
+        "session.beside", "Show another session beside, or no more", "Ctrl+Shift+S", "columns-2", "session", SESSION
+    ),
+    Command("session.move", "Move the session to the other side", "Ctrl+Shift+M", "", "session", SESSION),
+    Command("tab.close", "Close the tab", "Ctrl+W", "", "tab", SESSION),
     Command("tab.next", "Next tab", "Ctrl+PgDown", "", "session", GO),
     Command("tab.previous", "Previous tab", "Ctrl+PgUp", "", "session", GO),
+    Command("side.other", "Go to the session on the other side", "F6", "arrow-left-right", "sides", GO),
     Command("session.trash", "Move the session to the trash", "", "trash-2", "session", SESSION),
     Command("session.fork", "Fork the session", "", "share", "session", SESSION),
     Command("session.export", "Export the session", "E", "download", "session", SESSION),

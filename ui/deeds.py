@@ -59,6 +59,9 @@ class Deeds(QObject):
             **{f"session.{number}": partial(self._go_to_nth, number) for number in COUNTED},
             "session.tab": self._parts.desk.turn_tab,
             "session.beside": self._turn_beside,
+            "session.move": self._move_over,
+            "tab.close": self._parts.desk.close_tab,
+            "side.other": self._parts.desk.go_over,
             "tab.next": partial(self._parts.desk.go_to_tab, 1),
             "tab.previous": partial(self._parts.desk.go_to_tab, -1),
             "session.rename": lambda: sessions.rename(selection.session),
@@ -89,17 +92,22 @@ class Deeds(QObject):
     def open_sessions(self) -> None:
         self.pick_session(self.tr("Go to which session?"), self._parts.selection.choose_session)
 
-    def pick_session(self, hint: str, act: Callable[[str], None]) -> None:
+    def pick_session(self, hint: str, act: Callable[[str], object]) -> None:
         """Let the person choose one."""
         sessions, selection = self._parts.sessions, self._parts.selection
         self.palette.open_with(session_entries(sessions.everything(), selection.session), hint, act)
 
     def _turn_beside(self) -> None:
         desk = self._parts.desk
-        if desk.name:
+        if desk.double:
             desk.show_beside("")
         else:
             self.pick_session(self.tr("Show which session beside this one?"), desk.show_beside)
+
+    def _move_over(self) -> None:
+        desk = self._parts.desk
+        if not desk.move_over():
+            self.pick_session(self.tr("Show which session here instead?"), desk.move_over)
 
     def compare(self) -> None:
         """The session on display with the one it was forked from, else with one that is asked for."""

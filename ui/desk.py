@@ -1,159 +1,302 @@
-"""Where one works: the session that was chosen, another one beside it, and tabs of those kept at hand."""
+"""Where one works: a session, or two side by side; one of the sides is worked in, and both go on."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
+from typing import Final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from core.domain.steps import Step
 from ui.batch import Batch
-from ui.beside import Beside
 from ui.known import Known
 from ui.selection import Selection
-from ui.session_tabs import SessionTabs
+from ui.session_view import SessionView
 from ui.side import Side
 from ui.theme import Look
-from ui.widgets.words import hairline
 from ui.window_state import WindowState
+
+NARROWEST: Final = 400  # of one side, where there are two
 
 
 class Desk(QWidget):
-    """`words` knows what has come of a session's next reply."""
+    """A session stands on one side only. `build` makes a side; the second one is built when it is wanted."""
 
     changed = Signal()
+    """What is on the desk, or which side is worked in."""
+    built = Signal(object)
+    """The second side."""
 
-    def __init__(
-        self, look: Look, side: Side, known: Known, selection: Selection, state: WindowState,
-        *, words: Callable[[str], str],
-    ) -> None:  # fmt: skip
+    def __init__(self, build: Callable[[], Side], known: Known, selection: Selection, state: WindowState) -> None:
         super().__init__()
-        self._look, self._side, self._known = look, side, known
-        self._selection, self._state, self._words = selection, state, words
-        self._beside: Beside | None = None
-        self._name, self._shown = "", ""
-        self.tabs = SessionTabs(look, known.row)
+        self._build, self._known, self._selection, self._state = build, known, selection, state
         self._split = QSplitter(Qt.Orientation.Horizontal)
         self._split.setObjectName("desk")
         self._split.setHandleWidth(1)
         self._split.setChildrenCollapsible(False)
-        self._split.addWidget(side)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        self._below = hairline()
-        self._below.hide()
-        column.addWidget(self.tabs)
-        column.addWidget(self._below)
-        column.addWidget(self._split, 1)
-        self.tabs.wanted.connect(selection.choose_session)
-        self.tabs.kept.connect(self._keep)
-        side.view.page.step_opened.connect(self.show_child)
+        column.addWidget(self._split)
+        self._sides: list[Side] = []
+        self._watched, self._restored = False, False
+        self.side = self._add()
+        self._call()
+
+    # what is on it
 
     @property
-    def wide(self) -> bool:
-        """Does it want the room of the step pane as well?"""
-        return bool(self._name) or self._side.view.wide
+    def sides(self) -> list[Side]:
+        """Those that are on the screen, from left to right."""
+        return self._sides if self.double else self._sides[:1]
 
     @property
-    def name(self) -> str:
-        """The session beside; empty where there is none."""
-        return self._name
+    def double(self) -> bool:
+        return len(self._sides) == 2 and not self._sides[1].isHidden()
+
+    @property
+    def view(self) -> SessionView:
+        """Of the side that is worked in."""
+        return self.side.view
+
+    @property
+    def other(self) -> Side | None:
+        """The side that is not worked in."""
+        return next((side for side in self.sides if side is not self.side), None)
+
+    @property
+    def beside(self) -> str:
+        """The session on it."""
+        return self.other.name if self.other else ""
+
+    @property
+    def at_hand(self) -> bool:
+        """Has the session that is worked in a tab?"""
+        return self.side.name in self.side.tabs.names()
 
     def restore(self) -> None:
         """As the window was left."""
-        names, beside = self._state.text("tabs").split(), self._state.text("beside")
-        self.tabs.open([name for name in names if name in self._known])
-        self.tabs.mark(self._shown)
-        if beside in self._known:
+        state, known = self._state, self._known
+        tabs, besides = ([name for name in state.text(key).split() if name in known] for key in ("tabs", "beside.tabs"))
+        beside, worked = state.text("beside"), state.text("side") == "beside"
+        self._restored = True
+        self.side.tabs.open(tabs)
+        if beside in known and beside != self.side.name:
             self.show_beside(beside)
+            self._sides[1].tabs.open(besides)
+            if worked:
+                self._selection.choose_session(beside)
+        self._mark()
+
+    # what is done with it
 
     def show_session(self, name: str) -> None:
-        """This one is worked in now; where it was the one beside, both change places."""
-        self._side.show_session(name)
-        if not self._side.name:
-            return
-        before, self._shown = self._shown, name
-        if name == self._name:
-            self.show_beside(before)
-        self.tabs.mark(name)
+        """Work in this one: on the side where it stands or is kept, else on the one that was worked in."""
+        self.side = self._side_of(name)
+        self.side.show_session(name)
+        self._mark()
 
     def show_beside(self, name: str) -> None:
-        """Put a session beside; none for an empty name, or for the one that is shown already."""
-        self._name = "" if name == self._shown else name
-        if self._name:
-            if self._beside is None:
-                self._beside = self._build()
-            self._beside.show_session(self._known.row(self._name))
-            self._beside.draft(self._words(self._name))
-        if self._beside is not None:
-            opens = bool(self._name) and self._beside.isHidden()
-            self._beside.setVisible(bool(self._name))
-            if opens:
-                self._split.setSizes([self.width() // 2, self.width() // 2])
-        self._keep()
-        self.changed.emit()
+        """Put a session on the other side; for none, close that side."""
+        if not name:
+            if self.other:
+                self._close(self.other)
+        elif name != self.side.name:
+            (self.other or self._open()).show_session(name)
+            self._mark()
 
-    def show_child(self, step: Step) -> None:
+    def show_child(self, parent: str, call: str) -> None:
         """Beside the session that gave it work, a sub-agent is watched as it goes on."""
-        if step.kind == "delegate":
-            children = self._known.reading.children(self._shown)
-            self.show_beside(next((child.id for child in children if child.parent_call == step.key), self._name))
+        children = self._known.reading.children(parent)
+        if child := next((child.id for child in children if child.parent_call == call), ""):
+            self.show_beside(child)
+
+    def go_over(self) -> None:
+        """Work on the other side."""
+        if self.other:
+            self._selection.choose_session(self.other.name)
+            self.view.page.focus_tab()
+
+    def move_over(self, stays: str = "") -> bool:
+        """The session goes to the other side; here follows a tab, or what stood there. False where nothing would."""
+        here, name = self.side, self.side.name
+        rest = [each for each in here.tabs.names() if each != name]
+        comes = stays or (rest[0] if rest else self.beside)
+        if comes in {"", name}:
+            return False
+        kept = self.at_hand
+        here.tabs.close(name)
+        there = self.other or self._open()
+        here.show_session(comes)
+        there.show_session(name)
+        if kept:
+            there.tabs.open([name])
+        self.side = there
+        self._mark()
+        self.view.page.focus_tab()
+        return True
 
     def turn_tab(self) -> None:
-        """Keep the session that is shown at hand, or no longer."""
-        if not self.tabs.close(self._shown):
-            self.tabs.open([self._shown])
-        self.tabs.mark(self._shown)
+        """Keep the session that is worked in at hand, or no longer."""
+        if self.at_hand:
+            self.side.tabs.close(self.side.name)
+        else:
+            self.side.tabs.open([self.side.name])
+        self._mark()
+
+    def close_tab(self) -> None:
+        """Of the session that is worked in."""
+        self._close_tab(self.side, self.side.name)
 
     def go_to_tab(self, step: int) -> None:
-        if name := self.tabs.beside(self._shown, step):
+        if name := self.side.tabs.beside(self.side.name, step):
             self._selection.choose_session(name)
-
-    def hear(self, batch: Batch, fresh: Collection[str]) -> None:
-        """What happened in the sessions on the desk, what of it is `fresh` to ask, and what the tabs say."""
-        self._side.hear(batch, fresh)
-        for name in batch.touched:
-            self.tabs.refresh(name)
-        heard = self._name in batch.touched or any(draft.session == self._name for draft in batch.drafts)
-        if heard and self._beside is not None:
-            self._beside.show_session(self._known.row(self._name))
-            self._beside.apply(batch.steps_of(self._name))
-            self._beside.draft(self._words(self._name))
 
     def place(self, word: str, session: str) -> None:
         """Where the person wants a session: in a `tab`, or `beside`."""
         if word == "beside":
             self.show_beside(session)
         else:
-            self.tabs.open([session])
-            self.tabs.mark(self._shown)
+            self._side_of(session).tabs.open([session])
+            self._mark()
 
-    def drop_sessions(self, names: Sequence[str]) -> None:
+    def hear(self, batch: Batch, fresh: Collection[str]) -> None:
+        """What happened in the sessions on the desk, and where something `fresh` waits."""
+        for side in self.sides:
+            side.hear(batch, fresh if side is self.side else ())
+
+    def drop_sessions(self, names: Collection[str]) -> None:
         """These are gone for good."""
-        for name in names:
-            self.tabs.close(name)
-        self._side.drop_sessions(names)
-        if self._shown in names:
-            self._shown = ""
-        if self._name in names:
-            self.show_beside("")
+        for side in self._sides:
+            side.drop_sessions(names)
+        for side in self.sides:
+            if not side.name and self.double:
+                self._close(side)
+        self._mark()
 
     def restyle(self, look: Look) -> None:
-        self._look = look
-        self.tabs.restyle(look)
-        self._side.restyle(look)
-        if self._beside is not None:
-            self._beside.restyle(look)
+        for side in self._sides:
+            side.restyle(look)
 
-    def _build(self) -> Beside:
-        made = Beside(self._look, self._known.reading, self._side.view.page)
-        made.wanted.connect(lambda: self._selection.choose_session(self._name))
-        made.closed.connect(lambda: self.show_beside(""))
-        made.hide()
-        self._split.addWidget(made)
-        return made
+    def keep(self) -> None:
+        """How it is left is known after a restart."""
+        if not self._restored:
+            return
+        left, *right = self.sides
+        state = self._state
+        state.keep_text("session", left.name if self._selection.session else "")
+        state.keep_text("tabs", " ".join(left.tabs.names()))
+        state.keep_text("beside", right[0].name if right else "")
+        state.keep_text("beside.tabs", " ".join(right[0].tabs.names()) if right else "")
+        state.keep_text("side", "beside" if right and self.side is right[0] else "")
 
-    def _keep(self) -> None:
-        self._below.setVisible(self.tabs.count() > 0)
-        self._state.keep_text("tabs", " ".join(self.tabs.names()))
-        self._state.keep_text("beside", self._name)
+    def keep_drafts(self) -> None:
+        """What was typed a moment ago is on the disk."""
+        for side in self._sides:
+            side.view.composer.keep_draft()
+
+    def stop_reading(self) -> None:
+        """The file is about to be closed."""
+        for side in self._sides:
+            side.view.stop_reading()
+
+    # sides
+
+    def _add(self) -> Side:
+        side = self._build()
+        self._sides.append(side)
+        self._split.addWidget(side)
+        side.tabs.wanted.connect(self._selection.choose_session)
+        side.tabs.kept.connect(self.keep)
+        side.tabs.closed.connect(lambda name: self._close_tab(side, name))
+        side.view.page.step_opened.connect(self._open_origin)
+        side.touched.connect(lambda: self._turn_to(side))
+        return side
+
+    def _open(self) -> Side:
+        """There are two sides from now on; this is the new one."""
+        if len(self._sides) == 1:
+            self.built.emit(self._add())
+        side = self._sides[1]
+        self._split.addWidget(side)  # on the right, also where it was the left one before
+        side.show()
+        half = self._split.width() // 2
+        self._split.setSizes([half, half])
+        self._call()
+        return side
+
+    def _close(self, side: Side) -> None:
+        """The other one has all the room, and the tabs of both."""
+        stays = next(each for each in self._sides if each is not side)
+        held: QWidget | None = self.window().focusWidget()
+        names, worked = side.tabs.names(), self.side is side
+        side.tabs.pass_on("")
+        for name in names:
+            side.tabs.close(name)
+        side.name = ""
+        self._sides, self.side = [stays, side], stays
+        self._call()
+        stays.tabs.open(names)
+        if held and side.isAncestorOf(held):
+            self.view.page.focus_tab()
+        side.hide()
+        if worked and stays.name:
+            self._selection.choose_session(stays.name)
+        self._mark()
+
+    def _side_of(self, name: str) -> Side:
+        """Where a session stands, else where it is kept, else where one works."""
+        shown = next((side for side in self.sides if name and side.name == name), None)
+        return shown or next((side for side in self.sides if name in side.tabs.names()), self.side)
+
+    def _call(self) -> None:
+        left, right = self.tr("The session on the left"), self.tr("The session on the right")
+        for side, name, words in zip(self._sides, ("side", "beside"), (left, right), strict=False):
+            side.call(name, words)
+
+    def _open_origin(self, step: Step) -> None:
+        """Enter on the line that says where a session was forked from."""
+        if step.kind == "fork" and self._known.find(step.object):
+            self._selection.choose_session(step.object)
+
+    def _turn_to(self, side: Side) -> None:
+        if side is not self.side and side.name:
+            self._selection.choose_session(side.name)
+
+    def _close_tab(self, side: Side, name: str) -> None:
+        """The tab of what is shown beside another session takes its place with it, where no other tab follows."""
+        follows = next((each for each in side.tabs.names() if each != name), "")
+        side.tabs.close(name)
+        if self.double and name == side.name:
+            if follows:
+                side.show_session(follows)
+                if side is self.side:
+                    self._selection.choose_session(follows)
+            else:
+                self._close(side)
+        self._mark()
+
+    def _mark(self) -> None:
+        """The tabs say what is shown; where there are two sides also what no tab is kept of."""
+        for side in self.sides:
+            for other in self.sides:
+                if other is not side and side.name in other.tabs.names():
+                    other.tabs.close(side.name)
+                    side.tabs.open([side.name])
+            side.tabs.pass_on(side.name if self.double else "")
+            side.tabs.mark(side.name, here=side is self.side)
+        self.keep()
+        self.changed.emit()
+
+    def _follow_keyboard(self, held: QObject | None) -> None:
+        for side in self.sides:
+            if isinstance(held, QWidget) and side.isAncestorOf(held):
+                self._turn_to(side)
+                return
+
+    # Qt
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if not self._watched:
+            self._watched = True
+            self.window().windowHandle().focusObjectChanged.connect(self._follow_keyboard)

@@ -14,8 +14,8 @@ from ui.widgets.button import Button
 
 PAGES_WIDTH = 180
 PAGES: Final = (
-    "begin", "questions", "sessions", "undo", "safety", "skills", "skill-editor", "memory", "agents", "hooks", "keys",
-    "settings", "command-line", "data", "extending", "predecessors",
+    "begin", "questions", "sessions", "undo", "safety", "skills", "skill-editor", "memory", "agents",
+    "tool-servers", "hooks", "keys", "settings", "command-line", "data", "extending", "predecessors",
 )  # fmt: skip
 
 

@@ -32,10 +32,7 @@ class Known:
 
     def find(self, session: str) -> SessionRow | None:
         """The line of a session, also of one that no list has."""
-        row = self._rows.get(session)
-        if row is None and session and self.reading.reader:
-            row = self.reading.reader.session(session)
-        return row
+        return self._rows.get(session) or (self.reading.session(session) if session else None)
 
     def newest(self) -> str:
         """The session that was worked in last; empty where there is none."""

@@ -51,7 +51,7 @@ KINDS: Final[Mapping[str, KindLook]] = MappingProxyType(
         "todo": KindLook("check", "thinking", "Planned"),
         "decision": KindLook("split", "thinking", "Decided"),
         "problem": KindLook("triangle-alert", "failed", "Reported a problem"),
-        "delegate": KindLook("share", "thinking", "Gave work to a sub-agent"),
+        "delegate": KindLook("bot", "agent", "Gave work to a sub-agent"),
         "tool": KindLook("wrench", "network", "Called a tool"),
         "refused": KindLook("shield", "failed", "Not run"),
         "consent": KindLook("shield-question-mark", "waiting", "Asked for your consent"),
@@ -91,6 +91,9 @@ STATUSES: Final[Mapping[str, StatusLook]] = MappingProxyType(
 )
 
 
+SIZELESS: Final = frozenset({"command", "write", "edit", "todo", "decision", "problem", "delegate"})
+
+
 def words(text: str) -> str:
     """`text` in the person's language."""
     return QCoreApplication.translate("timeline", text)
@@ -112,6 +115,8 @@ def badges(step: Step) -> list[Badge]:
         found.append(Badge(f"{words('exit')} {marks['exit']}", "failed" if marks["exit"] else "second"))
     if marks.get("before"):
         found.append(Badge(f"{amount(marks['before'])} → {amount(marks.get('after', 0))} {words('tok')}"))
+    if marks.get("steps"):
+        found.append(Badge(plural(marks["steps"], "step", "steps")))
     if marks.get("files", 0) > 1:
         found.append(Badge(f"{marks['files']} {words('files')}"))
     if marks.get("background"):
@@ -128,7 +133,7 @@ def badges(step: Step) -> list[Badge]:
         found.append(Badge(f"{words('again after')} {duration(marks['wait_ms'] * 1000)}"))
     if marks.get("tokens"):
         found.append(Badge(f"{amount(marks['tokens'])} {words('tok')}"))
-    if marks.get("bytes") and step.kind not in {"command", "write", "edit", "todo", "decision", "problem"}:
+    if marks.get("bytes") and step.kind not in SIZELESS:
         found.append(Badge(size(marks["bytes"])))
     return found
 

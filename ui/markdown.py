@@ -161,7 +161,7 @@ class _Block:
 
 
 @lru_cache(maxsize=1)
-def _parser() -> "MarkdownIt":
+def parser() -> "MarkdownIt":
     # Imported here: it takes 33 ms, and the first picture of the window shows no reply.
     from markdown_it import MarkdownIt
 
@@ -173,7 +173,7 @@ def _parser() -> "MarkdownIt":
 
 def prepare() -> None:
     """Load what parses, in any thread, before the first reply is to be shown."""
-    _parser()
+    parser()
 
 
 def _blocks(text: str) -> list[_Block]:
@@ -181,11 +181,11 @@ def _blocks(text: str) -> list[_Block]:
     if len(text) > TEXT_LIMIT or text.count("\n") > LINE_COUNT_LIMIT:
         text = "\n".join(text[:TEXT_LIMIT].split("\n", LINE_COUNT_LIMIT)[:LINE_COUNT_LIMIT])
         text += "\n\n… " + QCoreApplication.translate("markdown", "The rest is in the step's Output.")
-    parser = _parser()
+    reader = parser()
     tokens: list[Token] = []
     env: dict[str, Any] = {}
     source = cut_lines(visible(text).replace("\0", "\ufffd"))
-    parser.block.parse(source, parser, env, tokens)
+    reader.block.parse(source, reader, env, tokens)
     blocks: list[_Block] = []
     until = perf_counter() + INLINE_BUDGET_S
     for token in tokens:
@@ -194,7 +194,7 @@ def _blocks(text: str) -> list[_Block]:
         if token.type == "inline":
             token.children = []
             if len(token.content) <= INLINE_LIMIT and perf_counter() < until:
-                parser.inline.parse(token.content, parser, env, token.children)
+                reader.inline.parse(token.content, reader, env, token.children)
         blocks[-1].tokens.append(token)
     return blocks
 

@@ -8,8 +8,8 @@ from PySide6.QtCore import QCoreApplication, QObject
 
 from core.domain.agents import is_agent
 from ui.bridge import Bridge
+from ui.session_view import SessionView
 from ui.tasks import Tasks
-from ui.window import MainWindow
 
 if TYPE_CHECKING:
     from core.engine.engine import Engine
@@ -25,19 +25,19 @@ class Choices:
 
 
 class ModelWishes(QObject):
-    """Connected together with the other wishes of the window."""
+    """Connected together with the other wishes of a view."""
 
-    def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
-        super().__init__(window)
-        self._window, self._bridge, self._tasks = window, bridge, tasks
-        self._button = window.view.composer.model
+    def __init__(self, view: SessionView, bridge: Bridge, tasks: Tasks) -> None:
+        super().__init__(view)
+        self._view, self._bridge, self._tasks = view, bridge, tasks
+        self._button = view.composer.model
         self._button.wanted.connect(self.list_models)
         self._button.chosen.connect(self.choose)
         self._button.effort_chosen.connect(self.think)
 
     @property
     def _session(self) -> str:
-        return self._window.selection.session
+        return self._view.session
 
     def list_models(self) -> None:
         session = self._session

@@ -25,6 +25,7 @@ class Pages(QStackedWidget):
         super().__init__()
         self._parts = parts
         self._built: dict[str, Page] = {}
+        self._folding: set[Page] = set()  # those for which the sidebar makes room
         self.setObjectName("pages")
 
     def page(self, name: str) -> Page:
@@ -44,6 +45,7 @@ class Pages(QStackedWidget):
         """Bring it forward, with the keyboard where it was in it: so Esc is heard here."""
         page = self.page(name)
         self.setCurrentWidget(page)
+        self.fold_wanted.emit(page in self._folding)  # and not what the one before it wished when it was made visible
         page.open_on(about)
         held: QWidget | None = self.window().focusWidget()
         if held is None or not page.isAncestorOf(held):
@@ -65,6 +67,7 @@ class Pages(QStackedWidget):
             page.restyle(look)
 
     def _fold(self, page: Page, fold: bool) -> None:
+        (self._folding.add if fold else self._folding.discard)(page)
         if page is self.currentWidget() and self.isVisible():
             self.fold_wanted.emit(fold)
 

@@ -54,8 +54,9 @@ def _compare(parts: PageParts) -> Page:
     from ui.compare.panel import ComparePanel
 
     return ComparePanel(
-        look=parts.look, bridge=parts.bridge, start=parts.start, row=parts.row, pick=parts.pick, go_to=parts.go_to
-    )
+        look=parts.look, bridge=parts.bridge, start=parts.start, say=parts.say, row=parts.row, pick=parts.pick,
+        go_to=parts.go_to,
+    )  # fmt: skip
 
 
 PANELS: Final = (

@@ -3,17 +3,18 @@
 from PySide6.QtCore import QObject
 
 from ui.bridge import Bridge
+from ui.session_view import SessionView
 from ui.tasks import Tasks
 from ui.window import MainWindow
 
 
 class QueueWishes(QObject):
-    """Connected together with the other wishes of the window."""
+    """Connected together with the other wishes of a view."""
 
-    def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
-        super().__init__(window)
-        self._window, self._bridge, self._tasks = window, bridge, tasks
-        cards = window.view.composer.queue
+    def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: Tasks) -> None:
+        super().__init__(view)
+        self._window, self._view, self._bridge, self._tasks = window, view, bridge, tasks
+        cards = view.composer.queue
         cards.edited.connect(self.edit)
         cards.moved.connect(self.move)
         cards.hurried.connect(self.send_now)
@@ -22,7 +23,7 @@ class QueueWishes(QObject):
 
     @property
     def _session(self) -> str:
-        return self._window.selection.session
+        return self._view.session
 
     def edit(self, entry: int, text: str) -> None:
         session = self._session

@@ -47,6 +47,9 @@ class Reading:
     def queued(self, session: str, goes_on: bool) -> list[QueuedLine]:
         return self.reader.queued(session, goes_on) if self.reader else []
 
+    def session(self, name: str) -> SessionRow | None:
+        return self.reader.session(name) if self.reader else None
+
     def children(self, session: str) -> list[SessionRow]:
         return self.reader.children(session) if self.reader else []
 

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject
 
 from ui.bridge import Bridge
 from ui.changes.dialog import PutBackDialog
+from ui.session_view import SessionView
 from ui.tasks import Tasks
 from ui.window import MainWindow
 
@@ -17,13 +18,12 @@ Word = Literal["up", "down", ""]
 
 
 class RunWishes(QObject):
-    """Connected together with the other wishes of the window."""
+    """Connected together with the other wishes of a view."""
 
-    def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
-        super().__init__(window)
-        self._window, self._bridge, self._tasks = window, bridge, tasks
+    def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: Tasks) -> None:
+        super().__init__(view)
+        self._window, self._view, self._bridge, self._tasks = window, view, bridge, tasks
         self.dialog: PutBackDialog | None = None
-        view = window.view
         view.page.pause.connect(self.pause)
         view.page.resume.connect(self.resume)
         view.page.fork.connect(self.fork)
@@ -33,7 +33,6 @@ class RunWishes(QObject):
         view.changes.back_wanted.connect(self.go_back)
         view.changes.undo_back_wanted.connect(self.undo_back)
         view.context.compact_wanted.connect(self.compact)
-        window.pane.sent.wanted.connect(self.read_sent)
         view.page.branch_wanted.connect(self.look_for_branch)
         if folder := window.row(self._session).folder:  # of a session that was shown before somebody listened
             self.look_for_branch(folder)
@@ -41,7 +40,7 @@ class RunWishes(QObject):
 
     @property
     def _session(self) -> str:
-        return self._window.selection.session
+        return self._view.session
 
     def pause(self) -> None:
         session = self._session
@@ -55,7 +54,7 @@ class RunWishes(QObject):
         """Not here: a folder may lie on a slow disk."""
 
         async def look() -> None:
-            page = self._window.view.page
+            page = self._view.page
             page.show_branch(folder, await self._bridge.ask(lambda engine: engine.branch(folder)))
 
         self._tasks.start(look(), "look for the branch")
@@ -63,15 +62,6 @@ class RunWishes(QObject):
     def compact(self) -> None:
         session = self._session
         self._tasks.start(self._bridge.ask(lambda engine: engine.compact_context(session)), "compact")
-
-    def read_sent(self, session: str, seq: int) -> None:
-        """What the model was sent with a request, for the pane of a step."""
-
-        async def read() -> None:
-            items = await self._bridge.ask(lambda engine: engine.past.context(session, seq))
-            self._window.pane.sent.show_items(session, seq, items)
-
-        self._tasks.start(read(), "read what was sent")
 
     def fork(self, seq: int) -> None:
         """A new session that begins as this one did; it is shown."""
@@ -118,7 +108,7 @@ class RunWishes(QObject):
 
         async def revoke() -> None:
             await self._bridge.ask(lambda engine: engine.revoke(rule))
-            self._window.view.decisions.tell_revoked(rule)
+            self._view.decisions.tell_revoked(rule)
 
         self._tasks.start(revoke(), "revoke")
 

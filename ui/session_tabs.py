@@ -16,15 +16,20 @@ GLYPH = 14
 
 
 class SessionTabs(QTabBar):
-    """Not seen while there is none. `row` knows the line of a session."""
+    """Not seen while there is none. `row` knows the line of a session.
+
+    One tab may be of a session that is only passing: it gives way to the next one.
+    """
 
     wanted = Signal(str)
+    closed = Signal(str)
+    """The person has done with this tab."""
     kept = Signal()
 
     def __init__(self, look: Look, row: Callable[[str], SessionRow]) -> None:
         super().__init__()
         self._look, self._row = look, row
-        self.marked = ""
+        self.marked, self._passing = "", ""
         self.setObjectName("tabs")
         self.setAccessibleName(self.tr("Sessions at hand"))
         self.setDrawBase(False)
@@ -38,71 +43,92 @@ class SessionTabs(QTabBar):
         self.hide()
 
     def names(self) -> list[str]:
-        return [str(self.tabData(place)) for place in range(self.count())]
+        """The sessions that are kept."""
+        return [name for name in self._all() if name != self._passing]
 
     def open(self, names: Sequence[str]) -> None:
-        """Tabs for these, where they have none yet."""
+        """Keep these, where they are not kept yet."""
         for name in names:
-            if name not in self.names():
-                place = self.addTab("")
-                self.setTabData(place, name)
-                self._give_button(place, name)
-                self.refresh(name)
+            if name == self._passing:
+                self._passing = ""
+            elif name not in self._all():
+                self._add(name)
         self._settle()
 
-    def close(self, name: str) -> bool:  # type: ignore[override]  # of a tab: the line itself is never closed
-        """Take a tab away; was there one?"""
-        if name not in self.names():
-            return False
-        self.removeTab(self.names().index(name))
-        self._settle()
-        return True
+    def pass_on(self, name: str) -> None:
+        """The session that is shown here without being kept; none, or one that is kept, has no tab of this sort."""
+        if name in self.names():
+            name = ""
+        if name != self._passing:
+            if self._passing:
+                self.removeTab(self._all().index(self._passing))
+            self._passing = name
+            if name:
+                self._add(name)
+            self._settle()
 
-    def mark(self, name: str) -> None:
-        """This session is shown; it may have no tab."""
-        self.marked = name if name in self.names() else ""
+    def close(self, name: str) -> None:  # type: ignore[override]  # of a tab: the line itself is never closed
+        """Take a tab away, if there is one."""
+        if name in self._all():
+            self.removeTab(self._all().index(name))
+            self._passing = "" if name == self._passing else self._passing
+            self._settle()
+
+    def mark(self, name: str, *, here: bool = True) -> None:
+        """This session is shown, and worked in if it is `here`; it may have no tab."""
+        self.marked = name if name in self._all() else ""
         if self.marked:
-            self.setCurrentIndex(self.names().index(name))
+            self.setCurrentIndex(self._all().index(name))
         self.setProperty("none", not self.marked)  # Qt has always one that is current; it only looks so where it is
+        self.setProperty("away", not here)
         self.style().unpolish(self)
         self.style().polish(self)
 
     def refresh(self, name: str) -> None:
         """Its title or status changed."""
-        if name in self.names():
-            place, row = self.names().index(name), self._row(name)
+        if name in self._all():
+            place, row = self._all().index(name), self._row(name)
             self.setTabText(place, visible(row.title).replace("&", "&&"))
             self.setTabToolTip(place, visible(row.title))
             self.setTabIcon(place, icon(status_icon(row.status), self._look.theme.status(row.status)))
 
     def beside(self, name: str, step: int) -> str:
         """The next or previous tab, round and round; empty where there is none."""
-        names = self.names()
+        names = self._all()
         place = names.index(name) + step if name in names else 0
         return names[place % len(names)] if names else ""
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self.setFont(look.fonts.text)
-        for place, name in enumerate(self.names()):
+        for place, name in enumerate(self._all()):
             self._give_button(place, name)
             self.refresh(name)
+
+    def _all(self) -> list[str]:
+        return [str(self.tabData(place)) for place in range(self.count())]
+
+    def _add(self, name: str) -> None:
+        place = self.addTab("")
+        self.setTabData(place, name)
+        self._give_button(place, name)
+        self.refresh(name)
 
     def _give_button(self, place: int, name: str) -> None:
         made = QToolButton()
         made.setObjectName("tabs.close")
         made.setAccessibleName(self.tr("Close the tab"))
-        made.setToolTip(self.tr("Close the tab (Ctrl+T); the session stays"))
+        made.setToolTip(self.tr("Close the tab (Ctrl+W); the session stays"))
         side = self._look.size(GLYPH)
         made.setFixedSize(side + 6, side + 6)
         made.setIconSize(QSize(side, side))
         made.setIcon(icon("x", self._look.theme.second, side))
-        made.clicked.connect(lambda: self.close(name))
+        made.clicked.connect(lambda: self.closed.emit(name))
         self.setTabButton(place, QTabBar.ButtonPosition.RightSide, made)
 
     def _go(self, place: int) -> None:
         if place >= 0:
-            self.wanted.emit(self.names()[place])
+            self.wanted.emit(self._all()[place])
 
     def _settle(self) -> None:
         self.setVisible(self.count() > 0)
@@ -121,6 +147,6 @@ class SessionTabs(QTabBar):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         place = self.tabAt(event.position().toPoint())
         if event.button() == Qt.MouseButton.MiddleButton and place >= 0:
-            self.close(self.names()[place])
+            self.closed.emit(self._all()[place])
             return
         super().mouseReleaseEvent(event)

@@ -76,7 +76,7 @@ class SessionView(QWidget):
     def _connect(self) -> None:
         page = self.page
         page.step_opened.connect(self._open_step)
-        page.step_chosen.connect(lambda step: self._note_row(step.row))
+        page.step_chosen.connect(lambda step: self._note_row(page.model.root_row(step.row)))
         page.tab_chosen.connect(self._fill_tab)
         page.changes_wanted.connect(self.show_changes)
         page.review_wanted.connect(lambda: self.review_wanted.emit("memory" if "memory" in self._proposed else "skill"))
@@ -89,6 +89,10 @@ class SessionView(QWidget):
         self.asking.answered.connect(self.answered)
         self.asking.put_off.connect(self._leave_question)
         self.asking.left.connect(self._leave_question)
+
+    @property
+    def session(self) -> str:
+        return self._row.id
 
     @property
     def dialog(self) -> Dialog | None:

@@ -19,6 +19,7 @@ from ui.schedules_door import SchedulesDoor
 from ui.settings.dialog import SettingsDialog, Shown
 from ui.settings.pages import DataState
 from ui.tasks import Tasks
+from ui.tools_door import ToolsDoor
 from ui.widgets.confirm import Confirm
 from ui.window import MainWindow
 
@@ -38,6 +39,7 @@ class SettingsDoor:
         self._models: ModelsDoor | None = None
         self._schedules: SchedulesDoor | None = None
         self._agents: AgentsDoor | None = None
+        self._tools: ToolsDoor | None = None
         self._tasks.start(self._prepare(), "read the settings")
 
     async def close(self) -> None:
@@ -77,6 +79,8 @@ class SettingsDoor:
         self._models = ModelsDoor(self._window.look, dialog, self._bridge, self._tasks, self._change)
         self._schedules = SchedulesDoor(dialog, self._bridge, self._tasks)
         self._agents = AgentsDoor(dialog, self._bridge, self._tasks)
+        self._tools = ToolsDoor(self._window.look, dialog, self._bridge, self._tasks)
+        self._window.status.servers_changed.connect(self._tools.refresh)
         dialog.changed.connect(self.change)
         dialog.revoked.connect(lambda rule: self._tasks.start(self._revoke(rule), "revoke"))
         dialog.data_wanted.connect(self._do)
@@ -157,7 +161,7 @@ class SettingsDoor:
     def _forget(self, dialog: SettingsDialog) -> None:
         if self._dialog is dialog:
             self._dialog = None
-            for door in (self._models, self._schedules, self._agents):
+            for door in (self._models, self._schedules, self._tools, self._agents):
                 if door is not None:
                     door.closed = True
 

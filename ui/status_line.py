@@ -6,6 +6,7 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QWidget
 
 from core.domain.consent import Level
+from core.servers.health import States
 from ui.icons import icon
 from ui.theme import Look
 from ui.widgets.button import Button
@@ -21,6 +22,8 @@ class StatusLine(QFrame):
     theme_wanted = Signal()
     commands_wanted = Signal()
     help_wanted = Signal()
+    servers_wanted = Signal()
+    servers_changed = Signal()
 
     def __init__(self, look: Look, *, data_folder: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -42,7 +45,11 @@ class StatusLine(QFrame):
         self._walls.hide()
         self._traces = ElidedLabel("", look.fonts.second, "second", name="status.traces")
         self._traces.hide()
+        self._servers = Button(look, "", name="status.servers", tone="quiet")
+        self._servers.clicked.connect(lambda: self.servers_wanted.emit())
+        self._servers.hide()
         row.addWidget(self._data, 1)
+        row.addWidget(self._servers)
         row.addWidget(self._traces)
         row.addWidget(self._walls)
         row.addWidget(self._waiting)
@@ -67,6 +74,26 @@ class StatusLine(QFrame):
         self._traces.show_text(self.tr("Receiving traces on port {}").format(port))
         self._traces.setToolTip(self.tr("Programs on this machine send here; set it in the settings, under Network"))
 
+    def show_servers(self, states: States) -> None:
+        """How the tool servers are that are on; what failed goes first."""
+        failed = [state for state in states.of if state.trouble]
+        names = ", ".join(state.name for state in failed)
+        count = len(states.of)
+        if failed:
+            text = self.tr("Tool server failed: {}").format(names)
+        elif any(state.health == "starting" for state in states.of):
+            text = self.tr("A tool server is starting…")
+        else:
+            text = self.tr("1 tool server") if count == 1 else self.tr("{} tool servers").format(count)
+        words = {"open": self.tr("running"), "starting": self.tr("starting"), "ready": self.tr("ready")}
+        lines = [f"{s.name}: {s.trouble.what if s.trouble else words.get(s.health, s.health)}" for s in states.of]
+        self._servers.setText(text)
+        self._servers.setAccessibleName(text)
+        self._servers.setAccessibleDescription("\n".join(lines))
+        self._servers.setToolTip("\n".join(lines))
+        self._servers.setVisible(count > 0)
+        self.servers_changed.emit()
+
     def show_walls(self, level: Level, more: str) -> None:
         """How well commands are confined here; `more` is read where the pointer rests, and aloud."""
         said = {
@@ -85,6 +112,7 @@ class StatusLine(QFrame):
         self._walls.setFont(look.fonts.second)
         self._traces.setFont(look.fonts.second)
         self._waiting.restyle(look)
+        self._servers.restyle(look)
         self._commands.restyle(look)
         self.setFixedHeight(look.size(HEIGHT) + 6)
         side, glyph = look.size(SIDE), look.size(GLYPH)

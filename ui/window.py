@@ -26,6 +26,7 @@ from ui.pages import KNOWN, Pages
 from ui.panels import PANELS
 from ui.reading import Reading
 from ui.selection import Selection
+from ui.session_view import SessionView
 from ui.sessions.panel import SessionsPanel
 from ui.shell import Shell
 from ui.side import Side
@@ -46,8 +47,6 @@ class MainWindow(QWidget):
     leaving = Signal()
     theme_wanted = Signal()
     scale_wanted = Signal(int)
-    stop_wanted = Signal()
-    pause_wanted = Signal()
     settings_wanted = Signal()
     setting_changed = Signal(str, object)
     waiting_changed = Signal()
@@ -65,10 +64,7 @@ class MainWindow(QWidget):
         self._bridge: Bridge | None = None
         self._start: Start | None = None
         self.pane = StepPane(look, self._reading)
-        words = self.pane.live.reply
-        self.side = Side(look, self.known, state, folder=data_folder, words=words, tell=self.tell)
-        self.view = self.side.view
-        self._step = ChosenStep(self.view.page, self.pane)
+        self._folder = data_folder
         home = str(data_folder)
         self.sessions = SessionsPanel(look, pages=[(one.id, one.title, one.icon) for one in PANELS if one.listed])
         self.start = StartPanel(look, data_folder=home)
@@ -77,7 +73,8 @@ class MainWindow(QWidget):
         self.inbox = Inbox(look, self.known.asked, self)
         self.toast = Toast(look)
         self.pages = Pages(self._page_parts)
-        self.desk = Desk(look, self.side, self.known, selection, state, words=words)
+        self.desk = Desk(self._build_side, self.known, selection, state)
+        self._step = ChosenStep(self.view.page, self.pane)
         self.setObjectName("window.content")
         self._lay_out()
         parts = Parts(shell, self.sessions, selection, self.desk, self.known.row)
@@ -92,6 +89,11 @@ class MainWindow(QWidget):
     @property
     def look(self) -> Look:
         return self._look
+
+    @property
+    def view(self) -> SessionView:
+        """Of the session that is worked in."""
+        return self.desk.view
 
     def meet(self, bridge: Bridge, start: Start) -> None:
         """From now on there is an engine to ask."""
@@ -122,6 +124,8 @@ class MainWindow(QWidget):
         batch, shown = sort(facts), self.selection.session
         if batch.gone:
             self.drop_sessions(batch.gone)
+        if batch.servers:
+            self.status.show_servers(batch.servers)
         ask_anew = self.known.take(batch)
         for row in batch.touched.values():
             self.sessions.update_session(row)
@@ -129,9 +133,10 @@ class MainWindow(QWidget):
             self._look_for_questions()
         fresh = self.known.take_fresh()
         self.pages.hear(facts)
-        self.desk.hear(batch, () if self.selection.page else fresh)
+        self.desk.hear(batch, fresh if self._centre.shows(self.desk) else ())
+        if batch.touched:
+            self._step.update(batch)
         if shown in batch.touched:
-            self._step.update(batch.steps_of(shown))
             self._enable_commands()
         if any(draft.session == shown for draft in batch.drafts):
             self.pane.show_live()
@@ -173,14 +178,15 @@ class MainWindow(QWidget):
         state = self._state
         self._shell.keep_place()
         self._columns.keep()
-        state.keep_text("session", self.selection.session)
         state.keep_text("page", self.selection.page)
-        self.view.composer.keep_draft()
+        self.desk.keep()
+        self.desk.keep_drafts()
         state.flush()
 
     def give_back(self, session: str, words: str) -> None:
         """What could not be sent stands in the composer again."""
-        self.side.unsent.give_back(session, words, self.selection.session)
+        side = next((side for side in self.desk.sides if side.name == session), self.desk.side)
+        side.unsent.give_back(session, words, side.name)
 
     def _look_for_questions(self) -> None:
         if self._reading.reader is None:
@@ -212,17 +218,16 @@ class MainWindow(QWidget):
         self.pages.open(name, self.selection.about)
 
     def _show_session(self) -> None:
-        name, before = self.selection.session, self.side.name
-        self.desk.show_session(name)
-        shown = self.side.name
-        self.sessions.mark(shown)
-        if not shown:
+        name = self.selection.session
+        found = bool(name) and self.known.find(name) is not None
+        self.sessions.mark(name if found else "")
+        if not found:
             self._centre.show_part(self.start)
             self._columns.fit_pane(False)
             return
+        self.desk.show_session(name)
         self._centre.show_part(self.desk)
-        if shown != before:
-            self._step.show_latest(shown)
+        self._step.turn_to(self.view.page)
         self._fit_pane()
 
     # Commands
@@ -250,12 +255,12 @@ class MainWindow(QWidget):
         return {
             "run.new": self.new_run,
             "run.demo": self.start.demo_wanted.emit,
-            "run.stop": self.stop_wanted.emit,
-            "run.pause": self.pause_wanted.emit,
-            "run.compact": self.view.context.compact_wanted.emit,
-            "run.find": self.view.page.find_words,
-            "composer.attach": self.view.composer.choose_files,
-            "composer.focus": self.view.focus_composer,
+            "run.stop": lambda: self.view.page.stop.emit(),
+            "run.pause": lambda: self.view.page.pause.emit(),
+            "run.compact": lambda: self.view.context.compact_wanted.emit(),
+            "run.find": lambda: self.view.page.find_words(),
+            "composer.attach": lambda: self.view.composer.choose_files(),
+            "composer.focus": lambda: self.view.focus_composer(),
             "question.next": self.next_question,
             "toast.undo": self.toast.undo,
             "window.sidebar": self._columns.turn_sidebar,
@@ -271,7 +276,9 @@ class MainWindow(QWidget):
     def _enable_commands(self) -> None:
         name = self.selection.session
         row = self.known.row(name) if name in self.known and not self.selection.page else None
-        self.deeds.actions.enable(states(row, waiting=bool(self.known.waiting.asked), undo=self.toast.isVisible()))
+        waiting, undo = bool(self.known.waiting.asked), self.toast.isVisible()
+        tab, sides = self.desk.at_hand, self.desk.double
+        self.deeds.actions.enable(states(row, waiting=waiting, undo=undo, tab=tab, sides=sides))
 
     # Places
 
@@ -286,20 +293,15 @@ class MainWindow(QWidget):
         around.addWidget(self.status)
 
     def _connect(self) -> None:
-        self.view.page.stop.connect(self.stop_wanted)
-        self.view.page.compare.connect(self.deeds.compare)
+        self._connect_side(self.desk.side)
+        self.desk.built.connect(self._connect_side)
         self.sessions.compared.connect(partial(self.selection.choose_page, "compare"))
-        self.view.page.tab_chosen.connect(lambda _: self._fit_pane())
-        self.desk.changed.connect(self._fit_pane)
+        self.desk.changed.connect(self._follow_desk)
         self.sessions.placed.connect(self.desk.place)
-        self.view.composer.commanded.connect(self.deeds.actions.trigger)
-        self.view.composer.set_commands(self.deeds.actions.slash())
-        self.view.composer.attached.refused.connect(lambda what, why: self.tell(Trouble(what, why)))
         self.pane.folded.connect(lambda: self._columns.want_pane(False))
-        self.pane.row_wanted.connect(self.view.show_row)
+        self.pane.row_wanted.connect(self._show_row)
         self.pane.child_wanted.connect(self.desk.show_child)
-        self.pane.changes_wanted.connect(self.view.show_changes)
-        self.view.review_wanted.connect(self._review)
+        self.pane.changes_wanted.connect(lambda path: self.view.show_changes(path))
         self.selection.session_changed.connect(self._show_selected)
         self.selection.page_changed.connect(self._show_selected)
         self.pages.left.connect(self.selection.leave_page)
@@ -311,13 +313,38 @@ class MainWindow(QWidget):
         self.sessions.new_run.connect(self.new_run)
         self.status.inbox_wanted.connect(self.inbox.open_at)
         self.inbox.chosen.connect(self.go_to_question)
-        self.view.asking.unsent.connect(self.give_back)
         self.status.theme_wanted.connect(self.theme_wanted)
         self.status.commands_wanted.connect(self.deeds.open_commands)
         self.sessions.undo_wanted.connect(self.toast.undo)
         self.sessions.foot.settings_wanted.connect(self.settings_wanted)
         self.status.help_wanted.connect(self.deeds.open_help)
         self.toast.turned.connect(self._enable_commands)
+
+    def _show_row(self, row: int) -> None:
+        """Of the session of the step in the pane."""
+        self.view.show_row(self.view.page.model.row_in(self.pane.session, row))
+
+    def _build_side(self) -> Side:
+        return Side(
+            self._look, self.known, self._state, folder=self._folder, words=self.pane.live.reply, tell=self.tell
+        )
+
+    def _connect_side(self, side: Side) -> None:
+        """What is wished in a session is wished of that one: whoever acts there has turned to it."""
+        view = side.view
+        view.page.compare.connect(self.deeds.compare)
+        view.page.step_chosen.connect(lambda _: self._step.show() if view is self.view else None)
+        view.page.tab_chosen.connect(lambda _: self._fit_pane())
+        view.composer.commanded.connect(self.deeds.actions.trigger)
+        view.composer.set_commands(self.deeds.actions.slash())
+        view.composer.attached.refused.connect(lambda what, why: self.tell(Trouble(what, why)))
+        view.review_wanted.connect(self._review)
+        view.asking.unsent.connect(self.give_back)
+
+    def _follow_desk(self) -> None:
+        self._step.turn_to(self.view.page)
+        self._fit_pane()
+        self._enable_commands()
 
     def _page_parts(self) -> PageParts:
         if self._bridge is None or self._start is None:
@@ -343,7 +370,8 @@ class MainWindow(QWidget):
         self.leaving.emit()
 
     def _fit_pane(self) -> None:
-        self._columns.fit_pane(self._centre.shows(self.desk) and not self.desk.wide)
+        fits = self._centre.shows(self.desk) and not self.view.wide
+        self._columns.fit_pane(fits, double=self.desk.double)
 
     # Qt
 

@@ -9,9 +9,9 @@ from core.domain.problems import Problem
 DO = "Give an address such as https://api.example.com/v1 or http://127.0.0.1:8080/v1."
 
 
-def check_address(address: str, plain: bool = False) -> None:
+def check_address(address: str, plain: bool = False, of: str = "model server") -> None:
     """Refuse an address that could send a key somewhere else than it seems to."""
-    wrong = "This address of a model server cannot be used."
+    wrong = f"This address of a {of} cannot be used."
     parts = _parts(address)
     if parts is None:
         raise Problem(wrong, "It is not an http or https address with a host.", DO)

@@ -21,12 +21,13 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One question of a form. With `several` any number of its options may be chosen."""
+    """One question of a form. With `several` any number of its options may be chosen, `optional` needs no answer."""
 
     text: str
     options: tuple[Option, ...] = ()
     free_text: bool = True
     several: bool = False
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ class Question:
     expires_s: float = 0.0
     then: Unanswered = "wait"
     default: str = ""
+    server: str = ""
+    url: str = ""
 
     def forms(self) -> tuple[Part, ...]:
         """Its questions, also where there is only one."""
@@ -68,7 +71,7 @@ class Answer:
     """An option's label, words of one's own, or a decline. Never made up: one that nobody gave is `expired`.
 
     `more` are further options that were chosen, `parts` the answers of a form. `by` is who answered: the record where
-    the same was asked and answered before in this run.
+    the same was asked and answered before in this run. `withdrawn` is why nobody wants to know any more.
     """
 
     option: str = ""
@@ -78,10 +81,13 @@ class Answer:
     parts: tuple[Said, ...] = ()
     expired: bool = False
     by: By = "person"
+    withdrawn: str = ""
 
 
 def spoken(answer: Answer) -> str:
     """What the agent reads."""
+    if answer.withdrawn:
+        return f"[Not answered: {answer.withdrawn}.]"
     if answer.expired:
         default = answer.option or answer.text
         stands = f" The default that was stated holds: {default}. No person said so." if default else ""
@@ -100,6 +106,11 @@ def expired(question: Question) -> Answer:
     if any(option.label == question.default for option in question.options):
         return Answer(question.default, expired=True, by="nobody")
     return Answer(text=question.default, expired=True, by="nobody")
+
+
+def withdrawn(why: str) -> Answer:
+    """Nobody answered, and nobody wants to know any more."""
+    return Answer(expired=True, by="nobody", withdrawn=why)
 
 
 def same_question(one: Question, other: Question) -> bool:

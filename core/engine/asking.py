@@ -1,10 +1,10 @@
 """Let the agent ask, as often as its run may, and answer from the record what was answered before."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from core.domain.events import CallRefused, DecisionMade, RunStarted
 from core.domain.ids import question_id
-from core.domain.question import CAPS, Answer, Question, QuestionAnswered, QuestionAsked, same_question
+from core.domain.question import CAPS, Answer, Question, QuestionAnswered, QuestionAsked, same_question, withdrawn
 from core.domain.text import Text
 from core.engine.work import Work
 from core.tools.ask import AskUser, question
@@ -26,6 +26,30 @@ async def ask_person(run: Work, parameters: AskUser, call: str, tool: str) -> No
             await _decide_instead(run, asked, call, tool, cap)
             return
     await run.ask(asked, call)
+
+
+@dataclass(slots=True)
+class AskedInCall:
+    """Questions of a call that is going. Their answers are not its result, and they do not count as the agent's own."""
+
+    run: Work
+    call: str
+    waiting: set[str] = field(default_factory=set)
+
+    async def __call__(self, question: Question) -> Answer:
+        """Its name holds that of the call: made again after a crash, the call finds what was answered."""
+        asked = _timed(
+            replace(question, id=question_id(self.run.session, f"{self.call}-{question.id}")), self.run.talk.start
+        )
+        self.waiting.add(asked.id)
+        answer = await self.run.ask(asked)
+        self.waiting.discard(asked.id)
+        return answer
+
+    async def withdraw(self) -> None:
+        """The call is over, so nobody wants to know any more; a word that is about to be said is said."""
+        for name in self.waiting - self.run.claimed:
+            await self.run.record(QuestionAnswered(name, "", withdrawn("the call that asked has ended")))
 
 
 def _answered_before(run: Work, asked: Question) -> Answer | None:

@@ -16,8 +16,10 @@ from core.domain.modes import Mode
 from core.domain.opened import changed, named, only_reads
 from core.domain.problems import Problem
 from core.domain.programs import for_good, may_be_for_good, obeyed_by
+from core.domain.provenance import Source, taint_name
 from core.domain.rules import Rule, Subject, allows, allows_part, applies, made_rule, proposals, touches
 from core.domain.sensitive import is_protected, is_secret, names_secret
+from core.tools.server_tools import server_of
 from core.tools.tool import Tool, Touches
 
 LONGEST = 20_000  # nobody reads more before saying yes
@@ -261,9 +263,16 @@ def _forced(act: Act, taint: Sequence[str], facts: Facts, ask: _Asking) -> Asks 
         if not act.subjects:
             return ask("It cannot be told which files it changes.", patterns=())
     way_out = act.touches == "network" or (act.touches == "runs" and bool(facts.hosts))
-    if taint and way_out:
-        return ask(f"The run has read {taint[0]}, and this can send data away.", patterns=())
+    if way_out and (others := _of_others(act, taint)):
+        return ask(f"The run has read {others[0]}, and this can send data away.", patterns=())
     return _forced_command(act, facts, ask) if act.touches == "runs" else None
+
+
+def _of_others(act: Act, taint: Sequence[str]) -> list[str]:
+    """The strangers whose words the call could carry away: a tool server gets nothing new in what it said itself."""
+    server = server_of(act.tool)
+    own = taint_name(Source("mcp", server)) if server else ""
+    return [source for source in taint if source != own]
 
 
 def _forced_command(act: Act, facts: Facts, ask: _Asking) -> Asks | None:

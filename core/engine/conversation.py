@@ -185,6 +185,11 @@ class Conversation:
         started = (call for call in self.pending if call in self.started and call not in self.children)
         return {call: self.started[call] for call in started}
 
+    @property
+    def unanswered(self) -> list[str]:
+        """The questions that are open."""
+        return [name for name, answer in self.questions.items() if answer is None]
+
     def ratio(self, model: str) -> float:
         """Real tokens of a model to estimated ones, as far as its server has told."""
         return self.ratios.get(model, 1.0)

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core.domain.consent import OpenConsent, Scope
+from core.domain.events import RunInterrupted
 from core.domain.modes import Mode
 from core.domain.question import Answer
 from core.domain.sessions import SessionRow
 from core.engine.consents import Consents
+from core.engine.doubt import Doubt
 from core.engine.runs import Runs
 from core.engine.sight import Sight
 from core.engine.skills import Skills
@@ -34,7 +36,11 @@ class Deciding(Sight):
 
     async def _gone_on(self, session: str, go_on: bool) -> str:
         if go_on and not self._runs.going(root := self._runs.children.root(session)):
-            await self._runs.resume(root)
+            try:
+                await self._runs.resume(root)
+            except Doubt:  # it was asked in the middle of a call: the person has to say first what becomes of that
+                calls = tuple(await self._runs.doubted(root))
+                await self._journal.append(root, RunInterrupted("Journeyman ended while the call was going.", calls))
         return session
 
     def consents(self) -> list[tuple[SessionRow, OpenConsent]]:

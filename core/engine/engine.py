@@ -2,16 +2,18 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.domain.events import KINDS, ModelChosen, RunEvent, RunStarted, SessionOpened
+from core.domain.events import KINDS, ModelChosen, RunEvent, RunStarted, SessionOpened, Tainted
 from core.domain.filing import title_of
 from core.domain.modes import Mode
 from core.domain.problems import Problem
 from core.domain.proposal import Of
+from core.domain.provenance import new_boundary
 from core.domain.text import Attachment
 from core.engine.care import Care
 from core.engine.choosing import choose_model
@@ -30,6 +32,7 @@ from core.engine.servers import ToolServers
 from core.engine.shelf import Shelf
 from core.engine.skills import Skills
 from core.engine.slash import expanded
+from core.engine.strangers import boundary
 from core.engine.trust import refuse_unfit
 from core.engine.walls import WallsFound, look_at_walls
 from core.memory.memory import Memories
@@ -154,13 +157,15 @@ class Engine(Care, Deciding):
     async def warm_up(self) -> None:
         """Make what a person's first wishes would wait for, now that the window is there."""
 
-        def make(_: object = None) -> None:
+        def make() -> None:
             for kind in KINDS:
                 adapter(kind)
             specs()
             for name in ("core.engine.history", "core.engine.past"):
                 import_module(name)
 
+        # The first brings pydantic before anything can be asked: two threads that import it at once see half of it.
+        adapter("run_started")
         await asyncio.to_thread(make)
 
     async def walls(self) -> WallsFound:
@@ -178,11 +183,14 @@ class Engine(Care, Deciding):
             raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
         place = workspace(folder)
         refuse_unfit(place, self._opened.path.parent)
+        self.servers.refuse_unknown(began.allow)
         if worktree:
             self._runs.check(began)
             return await self.worktrees.start(task, place, lambda to, made: self.start(task, to, began, *why, *made))
-        sent = await self._expanded(task, place, began.mode)
-        return await self._runs.open(SessionOpened(name, str(place), title_of(task)), sent, began, *why)
+        began = replace(began, boundary=began.boundary or new_boundary())
+        sent = await self.servers.filled(await self._expanded(task, place, began.mode), began.boundary)
+        began = replace(began, taint=(*began.taint, *sent.taint))
+        return await self._runs.open(SessionOpened(name, str(place), title_of(task)), sent.text, began, *why)
 
     async def say(
         self, session: str, text: str, *, now: bool = False, files: Sequence[tuple[str, str, bytes]] = ()
@@ -194,7 +202,19 @@ class Engine(Care, Deciding):
             await self._journal.keep(bodies)
         if text.startswith("/"):
             text = await self._expanded(text, Path(self.session(session).folder), (await self.begun(session)).mode)
+        if text.startswith("/") or "@" in text:
+            text = await self._with_extras(session, text)
         await self._runs.say(session, text, now=now, attached=attached)
+
+    async def _with_extras(self, session: str, text: str) -> str:
+        """With what it names of tool servers. Their words taint the session before they are in it."""
+        refuse_imported(self.session(session))
+        talk = await self._runs.talk(self.session(session).id)
+        sent = await self.servers.filled(text, start_of(talk).boundary or boundary(session))
+        fresh = [source for source in sent.taint if source not in talk.rights.taint]
+        if fresh:
+            await self._journal.append(session, *(Tainted("", source) for source in fresh))
+        return sent.text
 
     async def _expanded(self, text: str, folder: Path, mode: Mode) -> str:
         """What is sent for a command of one's own, or for the name of a skill; anything else is sent as it is."""

@@ -20,7 +20,7 @@ from core.domain.events import (
 from core.domain.ids import call_id
 from core.domain.problems import Problem
 from core.domain.text import Text
-from core.engine.asking import ask_person
+from core.engine.asking import AskedInCall, ask_person
 from core.engine.calls import look_for_calls, turn_to_words
 from core.engine.compaction import MEMORY
 from core.engine.drafts import Draft
@@ -196,9 +196,11 @@ async def perform(run: Work, call: Call) -> None:
         begun = run.begin(*await run.walls(tool), *permitted.facts, started)
         if tool.lasts or tool.touches not in HARMLESS:  # what only looks may look once more after a crash
             await begun
-        place = run.place.acting(call.id, permitted.word)
+        asked = AskedInCall(run, call.id)
+        place = run.place.acting(call.id, permitted.word, asked)
         events, blobs = await run.act(tool, call.id, parameters, place, run.seen)
         await begun
+        await asked.withdraw()
     except asyncio.CancelledError:
         await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
         raise

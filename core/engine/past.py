@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import closing
+from dataclasses import replace
 
 from core.domain.problems import Problem
 from core.domain.steps import Step, line
@@ -11,12 +12,14 @@ from core.engine.weights import weight
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.timeline.align import Alignment, align
+from core.timeline.learnt import LEARNT_KINDS, Learnt, learnt
 from core.timeline.ledger import Item, Ledger
 from core.timeline.queries import Failure, recent_failures
 from core.timeline.report import USUAL, Report, Thresholds, report
 from core.timeline.runs import RunMade, Runs
 
 PAGE = 1000
+LAST = (1 << 31) - 1  # no journal has as many lines
 
 
 class Past:
@@ -83,7 +86,8 @@ class Past:
 
     def compare(self, a: str, b: str, run_a: int = 0, run_b: int = 0) -> Alignment:
         """Two sessions side by side, or one run of each."""
-        return align(self._steps(a, run_a), self._steps(b, run_b))
+        found = align(self._steps(a, run_a), self._steps(b, run_b))
+        return replace(found, learnt_a=self._learnt(a, run_a), learnt_b=self._learnt(b, run_b))
 
     async def compared(self, a: str, b: str) -> Alignment:
         """The same, in a thread of its own: a window asks, and runs go on."""
@@ -93,6 +97,13 @@ class Past:
                 return Past(self._journal, reader).compare(a, b)
 
         return await asyncio.to_thread(work)
+
+    def _learnt(self, session: str, run: int) -> Learnt:
+        lines, after = [], 0
+        while found := self._reader.lines(session, LEARNT_KINDS, after, LAST, PAGE):
+            lines += [line for line in found if not run or line["run"] == run]
+            after = found[-1]["seq"]
+        return learnt(lines)
 
     def _steps(self, session: str, run: int) -> list[Step]:
         row = self._reader.session(session)

@@ -34,6 +34,7 @@ from core.domain.events import (
 )
 from core.domain.ids import consent_id
 from core.domain.problems import Problem
+from core.domain.question import QuestionAsked
 from core.domain.text import Text
 from core.engine.conversation import Conversation
 from core.engine.doubt import SKIPPED
@@ -312,6 +313,8 @@ def from_outside(event: RunEvent) -> bool:
             return bool(role)
         case ToolReturned(output=output):
             return output in (SKIPPED, CUT)
+        case QuestionAsked(question=question):
+            return bool(question.server)
         case _:
             return kind_of(type(event)) not in MADE
 

@@ -205,7 +205,7 @@ class Runs:
             self.check(start_of(talk))
         if doubted and not settle:
             raise Doubt(session, tuple(doubted.values()))
-        events = [*said, *settled(row.status, settle, talk.doubted(), doubted)]
+        events = [*said, *settled(row.status, settle, talk.doubted(), doubted, talk.unanswered)]
         if settle != "end":
             await self._go(session, row.folder, *events)
             self._live[session].work.settle = settle

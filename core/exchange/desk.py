@@ -12,6 +12,7 @@ from typing import TypeVar
 from core.domain.problems import Problem
 from core.domain.redact import Redactor
 from core.exchange.clean import Cleaner, Removed
+from core.exchange.comparison import COMPARISONS, Sides
 from core.exchange.exporters.page import Markup
 from core.exchange.exporters.table import Exporter, exporters
 from core.exchange.imports import Brought, Erase, Heard, Imports
@@ -22,6 +23,7 @@ from core.exchange.usual import Lying, lying
 from core.store.files import in_place_of, size_of
 from core.store.journal import Journal
 from core.store.reader import Reader
+from core.timeline.align import Alignment
 
 T = TypeVar("T")
 PIECE = 1 << 16  # characters that are handed on at a time
@@ -103,14 +105,31 @@ class Desk:
                 removed = await self._each(session, keep_secrets, exporter.write, file.write, heard)
             return Exported(path, size_of(path), removed)
         except OSError as error:
-            why = f"{error.strerror or error}."
-            raise Problem(f"{path} cannot be written.", why, "Choose another folder or name.") from error
+            raise _unwritten(path, error) from error
 
     async def preview(self, session: str, heard: Heard = lambda done, size: None) -> Preview:
         """Look an export through without writing any."""
         cleaner = Cleaner(Redactor(await self._known()))
         facts, sessions = await self._with(session, cleaner, _looked_through, lambda _: None, heard)
         return Preview(facts, sessions, cleaner.counts, tuple(cleaner.samples))
+
+    async def export_comparison(self, sides: Sides, found: Alignment, path: Path) -> Exported:
+        """Write two sessions side by side; the end of the file's name says how."""
+        write = COMPARISONS.get(path.suffix.removeprefix(".").lower())
+        if write is None:
+            ends = ", ".join(f".{name}" for name in COMPARISONS)
+            raise Problem(f"{path.name} does not say in which form.", "", f"End the name with one of {ends}.")
+        cleaner = Cleaner(Redactor(await self._known()))
+
+        def work() -> None:
+            with in_place_of(path) as part:
+                part.write_text(write(sides, found, cleaner.text), encoding="utf-8", errors="replace", newline="\n")
+
+        try:
+            await asyncio.to_thread(work)
+            return Exported(path, size_of(path), cleaner.counts)
+        except OSError as error:
+            raise _unwritten(path, error) from error
 
     async def bring(self, path: Path, heard: Heard = lambda done, size: None) -> Brought:
         """Import all of a file that is new."""
@@ -150,6 +169,10 @@ class Desk:
         if found is None:
             raise Problem(f"There is no format {form!r}.", "", f"The formats are: {', '.join(self._exporters)}.")
         return found
+
+
+def _unwritten(path: Path, error: OSError) -> Problem:
+    return Problem(f"{path} cannot be written.", f"{error.strerror or error}.", "Choose another folder or name.")
 
 
 def _looked_through(leaving: Leaving) -> Iterator[str]:

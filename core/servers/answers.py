@@ -67,13 +67,3 @@ def _picture(block: "ContentBlock", number: int) -> Picture | None:
     except binascii.Error:
         return None
     return Picture(f"image {number}", block.mime_type, body)
-
-
-def words_of(error: BaseException) -> str:
-    """The first fault of a group, in one line."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    if isinstance(error, FileNotFoundError):
-        return f"There is no program {error.filename}." if error.filename else "There is no such program."
-    text = str(getattr(error, "message", "") or error) or type(error).__name__
-    return text.splitlines()[0].rstrip(".") + "."

@@ -1,24 +1,34 @@
 """One connection to a tool server: a task of its own opens it, holds it and closes it; others call through it."""
 
 import asyncio
-from contextlib import suppress
-from os import environ
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from core.domain.problems import Problem
-from core.servers.answers import Answer, answer_of, words_of
+from core.servers.answers import Answer, answer_of
+from core.servers.asking import Ask, Asking
+from core.servers.extras import Extras, extras_of, prompt_words, resource_words
+from core.servers.faults import words_of
+from core.servers.opening import Opening
 from core.servers.told import accepted
-from core.settings.schema import ServerTool, ToolServer
+from core.settings.schema import ServerTool
 
 if TYPE_CHECKING:
     from mcp import Client
+    from mcp.client import ClientRequestContext
+    from mcp_types import ElicitRequestParams, ElicitResult, ErrorData
 
-START_S = 30.0
-CALL_S = 600.0
+    from core.servers.http import Http
+
+START_S = 60.0  # one that is fetched when it is started takes its time
+CALL_S = 600.0  # without a sign of life
 CLOSE_S = 15.0
 PAGES = 50
 LOG_SHOWN = 300
+ASKING: ContextVar[Asking | None] = ContextVar("asking", default=None)  # the call that a question belongs to
 
 
 class Progress(Protocol):
@@ -31,17 +41,21 @@ class Connection:
     """To one server, from its start to its end. One that ended is not used again.
 
     Attributes:
-        tools: what it offers, as it says now; `version` is of the protocol.
+        tools: what it offers, as it said last; `version` is of the protocol.
     """
 
-    def __init__(self, server: ToolServer, log: Path) -> None:
-        self.server = server
+    def __init__(self, opened: Opening, log: Path) -> None:
+        self.server = opened.server
         self.tools: dict[str, ServerTool] = {}
         self.version = ""
+        self._opened = opened
         self._log = log
         self._client: Client | None = None
+        self._http: Http | None = None
         self._done = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._one = asyncio.Lock()
+        self._asking: Asking | None = None
 
     @property
     def open(self) -> bool:
@@ -60,32 +74,67 @@ class Connection:
                 self._task.cancel()
                 await asyncio.wait({self._task}, timeout=CLOSE_S)
         if not ready.is_set():
-            raise self._problem("did not start")
+            raise self.problem("did not start" if self.server.command else "cannot be reached")
 
-    async def call(self, tool: str, arguments: dict[str, object], progress: Progress) -> Answer:
+    async def look(self) -> Mapping[str, ServerTool]:
+        """What it says of its tools now."""
+        async with self._faults(), asyncio.timeout(START_S):
+            self.tools = await _tools(self._held())
+        return self.tools
+
+    async def call(self, tool: str, arguments: dict[str, Any], progress: Progress, ask: Ask | None = None) -> Answer:
         """What the server answers; a call that is cancelled is cancelled there too."""
-        from anyio import BrokenResourceError, ClosedResourceError
-        from mcp import MCPError
-        from mcp_types import CONNECTION_CLOSED
+        old = self.version < "2026"  # its questions do not say which call they belong to: then there is one at a time
+        if old and self._one.locked():
+            await progress(0, None, f"waits for another call of {self.server.name}")
+        async with self._one if old else nullcontext(), self._faults():
+            async with asyncio.timeout(CALL_S) as clock:
+                asking = Asking(self.server.name, ask, clock, CALL_S)
+                token = ASKING.set(asking)
+                self._asking = asking if old else None
+                try:
+                    return await self._called(tool, arguments, progress, asking)
+                finally:
+                    ASKING.reset(token)
+                    asking.end()
 
-        if self._client is None:
-            raise self._problem("has ended")
-        try:
-            answer = await self._client.call_tool(
-                tool, arguments, read_timeout_seconds=CALL_S, progress_callback=progress
-            )
-        except MCPError as error:
-            if error.code == CONNECTION_CLOSED:
-                await self.close()
-                raise self._problem("ended in the middle of the call") from error
-            return Answer(f"{self.server.name} refused the call: {error.message}", failed=True)
-        except (BrokenResourceError, ClosedResourceError, OSError) as error:
-            await self.close()
-            raise self._problem("ended in the middle of the call") from error
-        except ValueError as error:  # it answered in a form that the protocol does not know
-            why = str(error).splitlines()[0]
-            raise Problem(f"The answer of {self.server.name} cannot be read.", why, "Tell its makers.") from error
-        return answer_of(answer)
+    async def _called(self, tool: str, arguments: dict[str, Any], tell: Progress, asking: Asking) -> Answer:
+        """Once more where the server wants a page looked at first, and the person did."""
+        from mcp import MCPError, UrlElicitationRequiredError
+        from mcp_types import CONNECTION_CLOSED, URL_ELICITATION_REQUIRED
+
+        async def hear(progress: float, total: float | None, message: str | None) -> None:
+            asking.alive()
+            await tell(progress, total, message)
+
+        for again in (False, True):
+            try:
+                return answer_of(await self._held().call_tool(tool, arguments, progress_callback=hear))
+            except MCPError as error:
+                refused = self._http.refused if self._http else 0
+                if error.code == CONNECTION_CLOSED or refused:
+                    raise
+                if error.code == URL_ELICITATION_REQUIRED and not again:
+                    wanted = UrlElicitationRequiredError.from_error(error.error).elicitations
+                    if await asking.pages([(each.message, each.url) for each in wanted]):
+                        continue
+                return Answer(f"{self.server.name} refused the call: {error.message}", failed=True)
+        raise AssertionError("the second try returned or raised")
+
+    async def extras(self) -> Extras:
+        """What it offers a person besides tools."""
+        async with self._faults(), asyncio.timeout(START_S):
+            return await extras_of(self.server.name, self._held())
+
+    async def resource(self, uri: str) -> str:
+        """The words of one."""
+        async with self._faults(), asyncio.timeout(START_S):
+            return resource_words(await self._held().read_resource(uri))
+
+    async def prompt(self, name: str, arguments: dict[str, str]) -> str:
+        """The words of one."""
+        async with self._faults(), asyncio.timeout(START_S):
+            return prompt_words(await self._held().get_prompt(name, arguments))
 
     async def close(self) -> None:
         """End the server; it gets a moment to end by itself."""
@@ -97,36 +146,98 @@ class Connection:
                 self._task.cancel()
                 await asyncio.wait({self._task}, timeout=CLOSE_S)
 
+    def when_ended(self, tell: Callable[[], None]) -> None:
+        """Call once it is no more, however that came."""
+        if self._task:
+            self._task.add_done_callback(lambda _: tell())
+
+    def _held(self) -> "Client":
+        if self._client is None:
+            raise self.problem("has ended")
+        return self._client
+
+    @asynccontextmanager
+    async def _faults(self) -> AsyncIterator[None]:
+        """What goes wrong on the way, in words."""
+        from anyio import BrokenResourceError, ClosedResourceError
+        from mcp import MCPError
+        from mcp_types import CONNECTION_CLOSED
+
+        try:
+            yield
+        except MCPError as error:
+            if error.code != CONNECTION_CLOSED and not (self._http and self._http.refused):
+                raise Problem(f"{self.server.name} refuses that.", f"{error.message}.", "") from error
+            await self.close()
+            raise self.problem("ended in the middle of the call", error) from error
+        except TimeoutError as error:
+            what = f"The tool server {self.server.name} does not answer."
+            raise Problem(what, "Nothing came from it in time.", "Try again.") from error
+        except (BrokenResourceError, ClosedResourceError, OSError) as error:
+            await self.close()
+            raise self.problem("ended in the middle of the call", error) from error
+        except (ValueError, RuntimeError) as error:  # in a form that the protocol does not know, or asking for ever
+            why = str(error).splitlines()[0]
+            raise Problem(f"The answer of {self.server.name} cannot be read.", why, "Tell its makers.") from error
+
+    async def _elicit(
+        self, context: "ClientRequestContext", params: "ElicitRequestParams"
+    ) -> "ElicitResult | ErrorData":
+        from mcp_types import ElicitResult
+
+        asking = ASKING.get() or self._asking
+        return await asking.elicit(params) if asking else ElicitResult(action="cancel")
+
     async def _hold(self, ready: asyncio.Event) -> None:
         """Open and close in this one task: the client's own tasks cannot be ended from another."""
-        from mcp import Client, StdioServerParameters
+        from mcp import Client
+
+        try:
+            async with self._way() as transport, Client(transport, elicitation_callback=self._elicit) as client:
+                self.version = client.protocol_version
+                self.tools = await _tools(client)
+                self._client = client
+                ready.set()
+                await self._done.wait()
+        finally:
+            self._client = None
+
+    @asynccontextmanager
+    async def _way(self) -> AsyncIterator[Any]:
+        """What carries the words of both: a program's input and output, or requests to an address."""
+        server, given = self.server, dict(self._opened.given)
+        if server.url:
+            from mcp.client.streamable_http import streamable_http_client
+
+            from core.servers.http import LARGEST_EVENT, Http, http_client
+
+            self._http = Http(self._opened)
+            async with http_client(self._opened, self._http) as client:
+                yield streamable_http_client(server.url, http_client=client, max_sse_event_size=LARGEST_EVENT)
+            return
+        from mcp import StdioServerParameters
         from mcp.client.stdio import stdio_client
 
-        server = self.server
-        given = {name: environ[name] for name in server.variables if name in environ}
         program = StdioServerParameters(command=server.command, args=list(server.args), env=given, cwd=Path.home())
         self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._log.open("w", encoding="utf-8") as log:
             self._log.chmod(0o600)
-            try:
-                async with Client(stdio_client(program, errlog=log)) as client:
-                    self.version = client.protocol_version
-                    self.tools = await _tools(client)
-                    self._client = client
-                    ready.set()
-                    await self._done.wait()
-            finally:
-                self._client = None
+            yield stdio_client(program, errlog=log)
 
-    def _problem(self, what: str) -> Problem:
+    def problem(self, what: str, met: BaseException | None = None) -> Problem:
         """Why, as far as anybody said: the fault of the task, then the last that the server printed."""
-        task = self._task
+        task, name = self._task, self.server.name
         error = task.exception() if task and task.done() and not task.cancelled() else None
-        why = words_of(error) if error else "" if self._done.is_set() else f"It did not answer in {START_S:g} s."
+        refused = self._http.refused if self._http else 0
+        error = error or (met if self.server.url else None)
+        late = "" if self._done.is_set() else f"It did not answer in {START_S:g} s."
+        why = words_of(error, refused) if error else late
+        if self.server.url:
+            do = "Look at its address and its key in the settings, page Tool servers."
+            return Problem(f"The tool server {name} {what}.", why, do)
         with suppress(OSError):
             printed = self._log.read_text("utf-8", "replace").strip().splitlines()
             why += f" The last it printed: {printed[-1][:LOG_SHOWN]}" if printed else ""
-        name = self.server.name
         return Problem(f"The tool server {name} {what}.", why.strip(), f"What it prints stands in {self._log}.")
 
 
@@ -135,7 +246,7 @@ async def _tools(client: "Client") -> dict[str, ServerTool]:
     found: dict[str, ServerTool] = {}
     cursor: str | None = None
     for _ in range(PAGES):
-        page = await client.list_tools(cursor=cursor)
+        page = await client.list_tools(cursor=cursor, cache_mode="refresh")
         found |= {tool.name: accepted(tool.name, tool.description or "", tool.input_schema) for tool in page.tools}
         cursor = page.next_cursor
         if not cursor:

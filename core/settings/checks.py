@@ -14,6 +14,7 @@ from core.settings.schema import OutsideAgent, Provider, Settings, ToolServer, a
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
 MODEL = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}/\S.{0,199}|scripted")
 SERVER = re.compile(r"[a-z0-9]([a-z0-9-]{0,22}[a-z0-9])?")
+HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _HINTS = get_type_hints(Settings)
 
@@ -89,11 +90,25 @@ def _refuse_tool_servers(servers: tuple[ToolServer, ...]) -> None:
             )
         if names.count(server.name) > 1:
             raise _wrong("tool_servers", f"Two tool servers are called {server.name!r}.")
-        if not server.command.strip() or "\0" in "".join((server.command, *server.args)):
-            raise _wrong("tool_servers", f"{server.name} has no command that could be run.")
-        for variable in server.variables:
-            if not VARIABLE.fullmatch(variable):
-                raise _wrong("tool_servers", f"{variable[:40]!r} is no name of an environment variable.")
+        _refuse_tool_server(server)
+
+
+def _refuse_tool_server(server: ToolServer) -> None:
+    """Where it is, and what it is given."""
+    texts = (server.command, *server.args, *(given.value for given in server.given))
+    if bool(server.command.strip()) == bool(server.url) or "\0" in "".join(texts):
+        raise _wrong("tool_servers", f"{server.name} has neither a command that could be run nor an address, or both.")
+    if server.url and "${" not in server.url:  # else it is checked when the variables are filled in
+        check_address(server.url, server.plain, "tool server")
+    fits, kind = (HEADER, "a header") if server.url else (VARIABLE, "an environment variable")
+    for given in server.given:
+        if not fits.fullmatch(given.name):
+            raise _wrong("tool_servers", f"{given.name[:40]!r} is no name of {kind}.")
+        if given.value and "${" not in given.value:
+            why = f"The value of {given.name} stands in it, and this file keeps no secrets."
+            raise Problem(
+                "The setting “tool_servers” cannot be used.", why, "Name a variable as ${NAME}, or leave it out."
+            )
 
 
 def _refuse_proxy(proxy: str) -> None:

@@ -10,6 +10,7 @@ FORM = 1
 MODELS = "Models and keys"
 MEMORY = "Memory and learning"
 WEB = "Web search"
+TOOLS = "Tool servers"
 Wire = Literal["chat", "responses", "anthropic", "ollama"]
 Search = Literal["none", "searxng", "brave", "tavily"]
 Learning = Literal["ask", "add", "off"]
@@ -88,21 +89,35 @@ class ServerTool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What a tool server is given besides: a variable of its environment, or a header where it has an address.
+
+    `value` may name variables of ours as `${NAME}`, for this file keeps no secrets; an empty one stands in the keyring.
+    """
+
+    name: str
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolServer:
-    """A program that a person added, which brings tools by the Model Context Protocol.
+    """A program or an address that a person added, which brings tools by the Model Context Protocol.
 
     Attributes:
         name: what stands before the name of each of its tools.
         command: the program; `args` are its arguments.
-        variables: of the environment, which it is given besides the usual few. Only names: this file keeps no secrets.
+        url: where it is, instead of a program; `plain` allows http although it is not on this machine.
+        given: what it is told besides the usual few variables.
         on: agents are offered its tools.
         tools: what a person accepted.
     """
 
     name: str
-    command: str
+    command: str = ""
     args: tuple[str, ...] = ()
-    variables: tuple[str, ...] = ()
+    url: str = ""
+    plain: bool = False
+    given: tuple[Given, ...] = ()
     on: bool = True
     tools: tuple[ServerTool, ...] = ()
 
@@ -181,7 +196,7 @@ class Settings:
         "", About(WEB, "Address", "Of your SearXNG, else http://127.0.0.1:8888. Empty for the others: their own.")
     )
     tool_servers: tuple[ToolServer, ...] = setting(
-        (), About("Tool servers", "Tool servers", "Programs that bring tools of their own: `journeyman mcp`.")
+        (), About(TOOLS, "Tool servers", "Programs and addresses that bring tools of their own.")
     )
     agents: tuple[OutsideAgent, ...] = setting(
         (), About("Other agents", "Other agents", "Agents of others that work in your folders.")
@@ -212,3 +227,8 @@ def about(name: str) -> About:
     """What a person reads of this setting."""
     found: About = next(one for one in fields(Settings) if one.name == name).metadata["about"]
     return found
+
+
+def where(server: ToolServer) -> str:
+    """Its address, or the line that starts it."""
+    return server.url or " ".join((server.command, *server.args))

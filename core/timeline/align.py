@@ -6,6 +6,7 @@ from difflib import SequenceMatcher
 
 from core.domain.clock import SECOND
 from core.domain.steps import Step
+from core.timeline.learnt import Learnt
 
 MOST = 4000  # rows of the middle that are compared closely; beyond it common rows are left out of the search
 
@@ -40,6 +41,8 @@ class Alignment:
     first: int | None
     a: Totals
     b: Totals
+    learnt_a: Learnt = Learnt()
+    learnt_b: Learnt = Learnt()
 
     @property
     def equal(self) -> int:

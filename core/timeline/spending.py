@@ -64,10 +64,10 @@ def as_csv(rows: Iterable[Used]) -> str:
     )
     for row in rows:
         cost = "" if row.unpriced == row.replies else f"{row.cost:.6f}"
-        writer.writerow((*_harmless(row[:3]), *row[3:7], cost, row.unpriced, f"{row.time / 1_000_000:.3f}"))
+        writer.writerow((*harmless(row[:3]), *row[3:7], cost, row.unpriced, f"{row.time / 1_000_000:.3f}"))
     return text.getvalue()
 
 
-def _harmless(words: Iterable[str]) -> list[str]:
+def harmless(words: Iterable[str]) -> list[str]:
     """A name that a table program would take for a formula is written as text."""
     return [f"'{word}" if word[:1] in {"=", "+", "-", "@", "\t", "\r"} else word for word in words]

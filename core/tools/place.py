@@ -20,6 +20,7 @@ PROOF = "sandbox.json"  # in the data folder: what the walls were worth since th
 
 if TYPE_CHECKING:
     from core.memory.hand import Hand
+    from core.servers.asking import Ask
     from core.servers.servers import Servers
 
 Hear = Callable[[str, bytes], None]  # the call, and what its command just printed
@@ -72,6 +73,7 @@ class Place:
         safe: the person's hooks are left out.
         web: asks the search engine that the person set.
         servers: the tool servers of the person; None where none are used.
+        ask: puts a question of this call to the person.
     """
 
     folder: Path
@@ -88,6 +90,7 @@ class Place:
     safe: bool = False
     web: Web | None = None
     servers: "Servers | None" = None
+    ask: "Ask | None" = None
 
     @property
     def sandbox(self) -> Sandbox:
@@ -103,11 +106,11 @@ class Place:
         """The sandbox, without holding up other runs while it proves itself."""
         return await to_its_end(lambda: self.walls.sandbox)
 
-    def acting(self, call: str, word: Word | None = None) -> "Place":
+    def acting(self, call: str, word: Word | None = None, ask: "Ask | None" = None) -> "Place":
         """The same place, for one call."""
         if call == self.call and word is None:
             return self
-        return replace(self, call=call, word=self.word if word is None else word)
+        return replace(self, call=call, word=self.word if word is None else word, ask=ask)
 
     def listener(self) -> Callable[[bytes], None] | None:
         """Where the output of this call's command goes."""

@@ -64,7 +64,9 @@ def server_tool(name: str) -> Tool:
                 of = f"/{total:g}" if total else ""
                 tell(f"{progress:g}{of} {message or ''}".strip().encode() + b"\n")
 
-        answer = await place.servers.call(parameters.server, parameters.tool, dict(parameters.arguments), hear)
+        answer = await place.servers.call(
+            parameters.server, parameters.tool, dict(parameters.arguments), hear, place.ask
+        )
         shown = tuple(Shown(*picture) for picture in answer.pictures)
         return Result(answer.text, failed=answer.failed, shown=shown)
 

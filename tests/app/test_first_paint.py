@@ -34,6 +34,22 @@ import app.perform
 import app.program
 sys.stdout.write("\\n".join(sys.modules))
 """
+WARMED = """
+import asyncio
+import sys
+from pathlib import Path
+from app.assemble import assemble
+
+async def main():
+    services = await assemble(Path(sys.argv[1]), print)
+    warming = asyncio.create_task(services.engine.warm_up())
+    await asyncio.sleep(0)  # now the first wish may come
+    sys.stdout.write("\\n".join(sys.modules))
+    await warming
+    await services.close()
+
+asyncio.run(main())
+"""
 LATER = ("httpx", "keyring", "mcp", "mcp_types", "pydantic", "sqlalchemy", "sqlmodel", "urllib.request", "xml")
 
 
@@ -47,6 +63,11 @@ def test_what_the_first_run_needs_is_loaded_after_the_window_is_usable(home: Pat
     loaded = _loaded(USABLE, home)
     assert "core.engine.engine" in loaded
     assert _of(loaded, LATER) == []
+
+
+def test_one_thread_brings_what_two_cannot_import_at_once(home: Path) -> None:
+    """A fact that was written while another thread was importing pydantic found half of it."""
+    assert {"pydantic.type_adapter", "pydantic.dataclasses"} <= set(_loaded(WARMED, home))
 
 
 def _loaded(script: str, home: Path) -> list[str]:

@@ -9,7 +9,7 @@ from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 
 from app.crash import Crash, CrashDoor
-from app.heartbeat import Heartbeat
+from app.heartbeat import Heartbeat, Ran, Schedule
 
 
 def stand_still(seconds: float) -> None:
@@ -28,6 +28,17 @@ def test_a_stall_is_written_down_with_its_place(qtbot: QtBot, home: Path) -> Non
     finally:
         heartbeat.close()
     assert "the window stood still for" in log.read_text().splitlines()[0]
+
+
+def test_work_and_waiting_of_a_thread_are_told_apart() -> None:
+    schedule = Schedule(threading.get_native_id())
+    before = schedule.ran()
+    stand_still(0.05)
+    after = schedule.ran()
+    schedule.close()
+    assert schedule.ran() == Ran(), "nobody counts any more"
+    if sys.platform == "linux":
+        assert after.worked > before.worked and after.queued >= before.queued
 
 
 def test_where_nothing_can_be_written_nothing_breaks(qtbot: QtBot, tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from tests.bench.bench import Bench, Figure
 from tests.bench.consents import consents
 from tests.bench.editor import editing
+from tests.bench.faults import faults
 from tests.bench.filled import filled
+from tests.bench.growth import growth
 from tests.bench.kill import kills
 from tests.bench.loop import rounds
 from tests.bench.memory import memory
@@ -29,6 +31,8 @@ BENCHES = (
     Bench("consents", "how often forty everyday tasks ask a person, by mode, without rules and with them", consents),
     Bench("scan", "looking at a folder of 100,000 files, before and after a command", looks),
     Bench("editor", "a skill of 10,000 lines: opening it, and a key press until it is painted", editing),
+    Bench("faults", "broken model servers beside eight streams: how long the window stands still for each", faults),
+    Bench("growth", "eight hours of eight runs that stream, as fast as it goes: what the program grows by", growth),
     Bench("window", "first paint against an empty window, long lists and sessions, keys beside eight streams", window),
 )
 

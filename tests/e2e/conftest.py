@@ -1,12 +1,18 @@
 """What end-to-end tests share."""
 
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.e2e.screen import Screen, screen
 from tests.e2e.terminal import Terminal
+from tests.e2e.tree import Bus, bus
+
+OF_SCREEN = ("Xvfb", "openbox", "xdotool", "xprop")
+NO_SCREEN = "needs a virtual display: packaging/dev.py test installs one"
 
 
 @pytest.fixture
@@ -18,3 +24,23 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
     yield opened
     signal.signal(signal.SIGINT, before)
     opened.close()
+
+
+@pytest.fixture
+def display(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Screen]:
+    """A screen of its own. For a test that asks for `told` as well, programs on it tell the bus what they show."""
+    if not all(map(shutil.which, OF_SCREEN)):
+        pytest.skip(NO_SCREEN)
+    folder = tmp_path / "screen"
+    folder.mkdir()
+    with screen(folder) as made:
+        yield request.getfixturevalue("told").screen(made) if "told" in request.fixturenames else made
+
+
+@pytest.fixture
+def told() -> Iterator[Bus]:
+    """What a screen reader listens to."""
+    if not shutil.which("dbus-daemon"):
+        pytest.skip(NO_SCREEN)
+    with bus() as made:
+        yield made

@@ -1,7 +1,6 @@
 """A screen of its own for the real program: what is painted on it, and hands. No door into the program."""
 
 import os
-import re
 import select
 import signal
 import struct
@@ -16,12 +15,13 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from core.store.reader import Reader, Unreadable
+from tests.e2e.health import FROZEN_MS, stalls
 from ui.theme import load_theme
 
 ROOT = Path(__file__).parents[2]
 NOT_GIVEN = {"WAYLAND_DISPLAY", "QT_QPA_PLATFORM", "PYTHONDONTWRITEBYTECODE"}  # as a person starts it
-BOUND_S = 20.0
-CLOSES_S = 3.0
+BOUND_S = 60.0  # of a busy machine
+CLOSES_S = 30.0
 LIGHT = load_theme("light")
 PAUSE = threading.Event()
 
@@ -58,6 +58,12 @@ class Picture:
         head = struct.unpack(">25I", file[:100])
         self.width, self.height, self._line = head[4], head[5], head[12]
         self._data = file[head[0] + head[19] * 12 :]
+
+    def save(self, path: Path) -> None:
+        """For eyes."""
+        from PySide6.QtGui import QImage
+
+        QImage(self._data, self.width, self.height, self._line, QImage.Format.Format_RGB32).save(str(path))
 
     def row(self, y: int) -> bytes:
         return self._data[y * self._line : y * self._line + self.width * 4]
@@ -235,7 +241,7 @@ class Program:
         """The first button in the accent colour at the right of `after` and below `above`."""
 
         def look() -> Area | None:
-            assert self.process.poll() is None, self._said.read_text()
+            assert self.process.poll() is None, self.complaints()
             areas = self.screen.picture().areas(LIGHT.accent.name())
             return next((area for area in areas if area.left >= after and area.top >= above), None)
 
@@ -296,18 +302,19 @@ class Program:
     def ends(self) -> None:
         """The window was told to close: nothing stays behind, and nothing was complained of."""
         assert self.process.wait(CLOSES_S) == 0
-        assert self._said.read_text() == ""
+        assert self.complaints() == ""
         assert (self.home / "crash.log").read_text() == ""
         assert not left_of(self.home)
         assert not self.screen.titles()
 
-    def stalls(self) -> list[int]:
-        """In milliseconds, as the heartbeat logged them; what others made it wait for the processor is not its own."""
-        path = self.home / "stalls.log"
-        found = re.findall(
-            r"stood still for (\d+) ms(?:, for (\d+) of them)?", path.read_text() if path.exists() else ""
-        )
-        return [int(still) - int(behind or 0) for still, behind in found]
+    def complaints(self) -> str:
+        return self._said.read_text()
+
+    def moved_freely(self) -> None:
+        """The window never stood still for long; `pytest -rP` shows what is short."""
+        found = stalls(self.home)
+        assert not [ms for ms in found if ms >= FROZEN_MS], (self.home / "stalls.log").read_text()
+        sys.stdout.write(f"stalls over 100 ms: {found} ms\n")
 
 
 def left_of(home: Path) -> list[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.health import stalls
 from tests.e2e.screen import ROOT, Program, Screen, screen, until
 
 MADE = Path(os.environ.get("JOURNEYMAN_BUNDLE") or "nowhere")
@@ -140,7 +141,7 @@ def demo(display: Screen, debian: Debian, home: Path, command: str = "journeyman
         display.keys("alt+F4")
         assert program.process.wait(20) == 0
         assert (home / "crash.log").read_text() == ""
-        sys.stdout.write(f"stalls over 100 ms: {program.stalls()} ms\n")
+        sys.stdout.write(f"stalls over 100 ms: {stalls(home)} ms\n")
     finally:
         if program.process.poll() is None:
             program.kill()

@@ -1,30 +1,12 @@
 """Consent in a real window: remembered with keys, for good without one, refused with a reason."""
 
 import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from app.sample_home import make
 from core.store.reader import Reader
-from tests.e2e.screen import Screen, opened, screen, until
-
-TOOLS = ("Xvfb", "openbox", "xdotool", "xprop")
-
-pytestmark = pytest.mark.skipif(
-    not all(map(shutil.which, TOOLS)), reason="needs a virtual display: packaging/dev.py test installs one"
-)
-
-
-@pytest.fixture
-def display(tmp_path: Path) -> Iterator[Screen]:
-    folder = tmp_path / "screen"
-    folder.mkdir()
-    with screen(folder) as made:
-        yield made
+from tests.e2e.screen import Screen, opened, until
 
 
 def waiting(home: Path) -> list[str]:

@@ -1,32 +1,15 @@
 """The page of skills in a real window, with no hand on the mouse: begun, written, saved, found again."""
 
-import shutil
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from core.skills.found import Disk
 from core.skills.library import Library
 from core.store.skills import SkillStore
-from tests.e2e.screen import Screen, opened, screen, until
+from tests.e2e.screen import Screen, opened, until
 from ui.skills.drafts import SkillDrafts
 
-TOOLS = ("Xvfb", "openbox", "xdotool", "xprop")
 KEY = "library/weekly"
-
-pytestmark = pytest.mark.skipif(
-    not all(map(shutil.which, TOOLS)), reason="needs a virtual display: packaging/dev.py test installs one"
-)
-
-
-@pytest.fixture
-def display(tmp_path: Path) -> Iterator[Screen]:
-    folder = tmp_path / "screen"
-    folder.mkdir()
-    with screen(folder) as made:
-        yield made
 
 
 def text(home: Path, version: int) -> str:

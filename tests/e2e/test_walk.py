@@ -1,22 +1,17 @@
 """A new user's walk through the whole program in a real window: once with the mouse, once with the keyboard alone."""
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from core.store.reader import Reader
-from tests.e2e.screen import ROOT, Screen, opened, screen
-from tests.e2e.tree import Bus, Tree, bus
+from tests.e2e.screen import ROOT, Screen, opened
+from tests.e2e.tree import Bus, Tree
 from tests.e2e.walker import Walker
 
-TOOLS = ("Xvfb", "openbox", "xdotool", "xprop", "dbus-daemon")
-FROZEN_MS = 250
 LETTER = "Write the letter to the landlord"
 REPORT = "Write the report"
 ASKS = {
@@ -34,24 +29,6 @@ ASKS = {
 }
 LONG = {"text": "word " * 2_000, "chunks": 400, "delay_s": 60}
 AFTER_ALL = {"text": "Shorter then. " * 500, "chunks": 400, "delay_s": 60}
-
-pytestmark = pytest.mark.skipif(
-    not all(map(shutil.which, TOOLS)), reason="needs a virtual display: packaging/dev.py test installs one"
-)
-
-
-@pytest.fixture
-def told() -> Iterator[Bus]:
-    with bus() as made:
-        yield made
-
-
-@pytest.fixture
-def display(tmp_path: Path, told: Bus) -> Iterator[Screen]:
-    folder = tmp_path / "screen"
-    folder.mkdir()
-    with screen(folder) as made:
-        yield told.screen(made)
 
 
 @contextmanager
@@ -95,11 +72,10 @@ def _kinds(home: Path, title: str) -> list[str]:
         reader.close()
 
 
-def moved_freely(walker: Walker) -> None:
-    """The window never stood still for long; `pytest -rP` shows what is short."""
-    stalls = walker.program.stalls()
-    assert not [ms for ms in stalls if ms >= FROZEN_MS], (walker.program.home / "stalls.log").read_text()
-    sys.stdout.write(f"stalls over 100 ms: {stalls} ms\n")
+def _set_to_42(home: Path) -> bool:
+    """The file is made with the first setting."""
+    file = home / "settings.json"
+    return file.exists() and "42" in file.read_text()
 
 
 def test_by_mouse(display: Screen, told: Bus, home: Path, tmp_path: Path) -> None:
@@ -116,7 +92,7 @@ def test_by_mouse(display: Screen, told: Bus, home: Path, tmp_path: Path) -> Non
         _mouse_searches_and_sets(walker)
         display.keys("alt+F4")  # a window manager's key: openbox's own button has no name
         walker.program.ends()
-        moved_freely(walker)
+        walker.program.moved_freely()
 
 
 def _mouse_answers_and_queues(walker: Walker) -> None:
@@ -183,7 +159,7 @@ def _mouse_searches_and_sets(walker: Walker) -> None:
     walker.has_focus("settings.max_rounds")
     walker.write("42")
     walker.click("settings.close")
-    walker.until(lambda: "42" in (walker.program.home / "settings.json").read_text(), "the setting is kept")
+    walker.until(lambda: _set_to_42(walker.program.home), "the setting is kept")
 
 
 def test_by_keys(display: Screen, told: Bus, home: Path, tmp_path: Path) -> None:
@@ -201,7 +177,7 @@ def test_by_keys(display: Screen, told: Bus, home: Path, tmp_path: Path) -> None
         _keys_search_and_set(walker)
         display.keys("ctrl+q")
         walker.program.ends()
-        moved_freely(walker)
+        walker.program.moved_freely()
 
 
 def _keys_go_to(walker: Walker, title: str) -> None:
@@ -294,4 +270,4 @@ def _keys_search_and_set(walker: Walker) -> None:
     walker.write("42")
     display.keys("Escape")
     walker.gone("settings.search")
-    walker.until(lambda: "42" in (walker.program.home / "settings.json").read_text(), "the setting is kept")
+    walker.until(lambda: _set_to_42(walker.program.home), "the setting is kept")

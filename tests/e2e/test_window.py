@@ -1,18 +1,14 @@
 """The whole program in a real window, used with mouse and keys as a person would."""
 
 import json
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.screen import ROOT, Program, Screen, opened, screen, until
+from tests.e2e.screen import ROOT, Screen, opened, until
 
-FROZEN_MS = 250
-TOOLS = ("Xvfb", "openbox", "xdotool", "xprop")
 LONG = {"text": "word " * 2_000, "chunks": 400, "delay_s": 60}
 ASKS = {
     "text": "I ask.",
@@ -27,18 +23,6 @@ ASKS = {
         }
     ],
 }
-
-pytestmark = pytest.mark.skipif(
-    not all(map(shutil.which, TOOLS)), reason="needs a virtual display: packaging/dev.py test installs one"
-)
-
-
-@pytest.fixture
-def display(tmp_path: Path) -> Iterator[Screen]:
-    folder = tmp_path / "screen"
-    folder.mkdir()
-    with screen(folder) as made:
-        yield made
 
 
 @pytest.fixture
@@ -60,13 +44,6 @@ def waiting(tmp_path: Path, home: Path) -> Path:
     return home
 
 
-def moved_freely(program: Program) -> None:
-    """The window never stood still for long; `pytest -rP` shows what is short."""
-    stalls = program.stalls()
-    assert not [ms for ms in stalls if ms >= FROZEN_MS], (program.home / "stalls.log").read_text()
-    sys.stdout.write(f"stalls over 100 ms: {stalls} ms\n")
-
-
 def test_the_demo_is_started_killed_in_its_question_and_answered_by_mouse(display: Screen, home: Path) -> None:
     with opened(display, home) as program:
         display.click(*program.resting_button(after=program.button().right).middle)
@@ -85,7 +62,7 @@ def test_the_demo_is_started_killed_in_its_question_and_answered_by_mouse(displa
         assert "Friendly first reminder" in program.command("show", asked["session"]).stdout
         display.keys("alt+F4")
         program.ends()
-        moved_freely(program)
+        program.moved_freely()
 
 
 def test_a_question_outlives_a_close_and_is_answered_with_keys(display: Screen, waiting: Path) -> None:
@@ -102,7 +79,7 @@ def test_a_question_outlives_a_close_and_is_answered_with_keys(display: Screen, 
         program.comes_to("stopped")
         display.keys("ctrl+q")
         program.ends()
-        moved_freely(program)
+        program.moved_freely()
 
 
 def test_a_second_start_raises_the_first_window(display: Screen, home: Path) -> None:

@@ -3,8 +3,10 @@
 import os
 import select
 import subprocess
+import tempfile
+from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -17,6 +19,8 @@ from tests.e2e.screen import BOUND_S, Area, Screen
 ATSPI = "org.a11y.atspi"
 ENABLED, FOCUSED, SHOWING = 8, 12, 25  # AT-SPI's numbers of states
 WANTED = ("Name", "AccessibleId")
+AT_ONCE = 100
+MENUS = ("popup menu", "menu")
 
 
 class Thing(NamedTuple):
@@ -68,7 +72,11 @@ def bus() -> Iterator[Bus]:
     """A message bus, ended with all that it started."""
     reading, writing = os.pipe()
     words = ["dbus-daemon", "--session", "--nofork", "--nopidfile", f"--print-address={writing}"]
-    daemon = subprocess.Popen(words, pass_fds=(writing,), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    place = tempfile.TemporaryDirectory(prefix="bus-")  # else two of them on one machine take each other's socket
+    daemon = subprocess.Popen(
+        words, pass_fds=(writing,), env=os.environ | {"XDG_RUNTIME_DIR": place.name},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
     try:
         os.close(writing)
         assert select.select([reading], [], [], BOUND_S)[0], "dbus-daemon does not start"
@@ -77,6 +85,7 @@ def bus() -> Iterator[Bus]:
     finally:
         daemon.terminate()
         daemon.wait(BOUND_S)
+        place.cleanup()
 
 
 class Tree:
@@ -90,58 +99,80 @@ class Tree:
         finally:
             session.close()
         self._bus = open_dbus_connection(answer.body[0])
+        self._heard: deque[Message] = deque()
+        self._menus: list[tuple[str, str]] = []
+        self._listen("state-changed:showing", "StateChanged", 0)
 
     def close(self) -> None:
         self._bus.close()
 
     def listen(self) -> None:
         """From now on announcements come; programs tell them only when somebody listens."""
-        registry = DBusAddress("/org/a11y/atspi/registry", f"{ATSPI}.Registry", f"{ATSPI}.Registry")
-        asked = new_method_call(registry, "RegisterEvent", "s", ("object:announcement",))
-        rule = MatchRule(type="signal", interface=f"{ATSPI}.Event.Object", member="Announcement")
-        for message in (asked, message_bus.AddMatch(rule)):
-            self._bus.send_and_get_reply(message, timeout=BOUND_S)
+        self._listen("announcement", "Announcement")
 
     def announcement(self) -> str:
         """The words of the next one that nobody took yet."""
         while True:  # a bus that is silent for long raises
-            message = self._bus.receive(timeout=BOUND_S * 2)
+            message = self._heard.popleft() if self._heard else self._bus.receive(timeout=BOUND_S)
             if message.header.fields.get(HeaderFields.member) == "Announcement":
                 return str(message.body[3][1])
 
-    def shown(self) -> list[Thing]:
-        return [one for one in self.all() if one.has(SHOWING)]
+    def _listen(self, event: str, member: str, argument: int | None = None) -> None:
+        registry = DBusAddress("/org/a11y/atspi/registry", f"{ATSPI}.Registry", f"{ATSPI}.Registry")
+        asked = new_method_call(registry, "RegisterEvent", "s", (f"object:{event}",))
+        rule = MatchRule(type="signal", interface=f"{ATSPI}.Event.Object", member=member)
+        if argument is not None:
+            rule.add_arg_condition(argument, event.rpartition(":")[2])
+        for message in (asked, message_bus.AddMatch(rule)):
+            self._bus.send_and_get_reply(message, timeout=BOUND_S)
 
-    def all(self) -> list[Thing]:
-        """What is shown, outermost first."""
+    def _find_menus(self) -> None:
+        """Qt names menus that pop up in no tree: they are heard of when they show themselves."""
+        with suppress(TimeoutError):
+            while True:
+                self._heard.append(self._bus.receive(timeout=0))
+        shown = [one for one in self._heard if one.header.fields.get(HeaderFields.member) == "StateChanged"]
+        for message in shown:
+            self._heard.remove(message)
+        places = [_place(message) for message in shown if message.body[1]]
+        roles = self._answers([_call(one, "Accessible", "GetRoleName") for one in places])
+        fresh = [one for one, role in zip(places, roles, strict=True) if role and role[0] in MENUS]
+        known = list(dict.fromkeys([*self._menus, *fresh]))
+        states = self._answers([_call(one, "Accessible", "GetState") for one in known])
+        self._menus = [one for one, state in zip(known, states, strict=True) if state]
+
+    def shown(self) -> list[Thing]:
+        """What one can see, outermost first; of what is hidden only that is asked."""
         root = ("org.a11y.atspi.Registry", "/org/a11y/atspi/accessible/root")
         found: list[Thing] = []
-        level = self._children([root])[0]
-        depth = 0
+        self._find_menus()
+        level, depth = [*self._children([root]), *self._menus], 0
         while level:
-            things = self._things(level, depth)
-            found += things
-            shown = [(t.owner, t.path) for t in things if t.has(SHOWING) or depth == 0]
-            level = [child for children in self._children(shown) for child in children]
+            states = [_bits(body) for body in self._answers([_call(one, "Accessible", "GetState") for one in level])]
+            seen = [(one, bits) for one, bits in zip(level, states, strict=True) if bits >> SHOWING & 1]
+            found += self._things(seen, depth)
+            level = self._children([one for one, _ in seen])
             depth += 1
         return found
 
-    def _children(self, of: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    def _children(self, of: list[tuple[str, str]]) -> list[tuple[str, str]]:
         asked = [_call(one, "Accessible", "GetChildren") for one in of]
-        return [body[0] if body else [] for body in self._answers(asked)]
+        return [child for body in self._answers(asked) if body for child in body[0]]
 
-    def _things(self, of: list[tuple[str, str]], depth: int) -> list[Thing]:
+    def _things(self, of: list[tuple[tuple[str, str], int]], depth: int) -> list[Thing]:
         asked = []
-        for one in of:
+        for one, _ in of:
             asked.append(_call(one, "Accessible", "GetRoleName"))
-            asked.append(_call(one, "Accessible", "GetState"))
             asked.append(_call(one, "Component", "GetExtents", "u", (0,)))
             asked += [_property(one, name) for name in WANTED]
         answers = self._answers(asked)
-        return [_thing(one, answers[at * 5 : at * 5 + 5], depth) for at, one in enumerate(of)]
+        return [_thing(one, bits, answers[at * 4 : at * 4 + 4], depth) for at, (one, bits) in enumerate(of)]
 
     def _answers(self, asked: list[Message]) -> list[Any]:
-        """All at once, so that a tree of hundreds is read in a moment; nothing for what is gone."""
+        """Many at once, but not so many that the window has no time for anything else; nothing for what is gone."""
+        return [found for at in range(0, len(asked), AT_ONCE) for found in self._some(asked[at : at + AT_ONCE])]
+
+    def _some(self, asked: list[Message]) -> list[Any]:
         order = {}
         for at, message in enumerate(asked):
             serial = next(self._bus.outgoing_serial)
@@ -151,10 +182,17 @@ class Tree:
         while order:
             answer = self._bus.receive(timeout=BOUND_S)
             serial = answer.header.fields.get(HeaderFields.reply_serial, 0)
-            if serial in order:
+            if answer.header.message_type == MessageType.signal:
+                self._heard.append(answer)
+            elif serial in order:
                 at = order.pop(serial)
                 found[at] = answer.body if answer.header.message_type == MessageType.method_return else None
         return found
+
+
+def _place(message: Message) -> tuple[str, str]:
+    fields = message.header.fields
+    return fields[HeaderFields.sender], fields[HeaderFields.path]
 
 
 def _call(one: tuple[str, str], interface: str, method: str, kinds: str = "", body: tuple[Any, ...] = ()) -> Message:
@@ -167,16 +205,20 @@ def _property(one: tuple[str, str], name: str) -> Message:
     return new_method_call(where, "Get", "ss", (f"{ATSPI}.Accessible", name))
 
 
-def _thing(one: tuple[str, str], answers: list[Any], depth: int) -> Thing:
-    role, states, extents, name, id_ = answers
+def _bits(body: Any) -> int:
+    low, high = body[0] if body else (0, 0)
+    return int(low | high << 32)
+
+
+def _thing(one: tuple[str, str], bits: int, answers: list[Any], depth: int) -> Thing:
+    role, extents, name, id_ = answers
     left, top, width, height = extents[0] if extents else (0, 0, 0, 0)
-    bits = states[0] if states else [0, 0]
     return Thing(
         *one,
         role[0] if role else "",
         str(name[0][1]) if name else "",
         str(id_[0][1]) if id_ else "",
-        bits[0] | bits[1] << 32,
+        bits,
         Area(left, top, left + width, top + height),
         depth,
     )

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 
-from tests.e2e.screen import BOUND_S, REST, Program, Screen, until
+from tests.e2e.screen import REST, Program, Screen, until
 from tests.e2e.tree import FOCUSED, Thing, Tree
+
+ITEMS = ("list item", "page tab", "cell", "tree item")  # the current one says so, whoever has the keyboard
 
 
 class Walker:
@@ -29,12 +31,17 @@ class Walker:
             return found if found == before[-2] else None
 
         try:
-            return until(calm, f"{id_} {name} {role}", BOUND_S * 2)
+            return until(calm, f"{id_} {name} {role}")
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.all_of_it()}") from None
 
+    def until_seen(self, id_: str = "", name: str = "", role: str = "") -> list[Thing]:
+        """All that fits, once there is any."""
+        self.until(lambda: self.seen(id_, name, role), f"{id_} {name} {role}")
+        return self.seen(id_, name, role)
+
     def gone(self, id_: str = "", name: str = "", role: str = "") -> None:
-        until(lambda: not self.seen(id_, name, role), f"{id_} {name} {role} is gone", BOUND_S * 2)
+        self.until(lambda: not self.seen(id_, name, role), f"{id_} {name} {role} is gone")
 
     def click(self, id_: str = "", name: str = "", role: str = "") -> None:
         self.display.click(*self.thing(id_, name, role).area.middle)
@@ -56,7 +63,7 @@ class Walker:
     def tab_to(self, id_: str = "", name: str = "", role: str = "", most: int = 60) -> None:
         """From part to part, as one without a mouse."""
         for _ in range(most):
-            if any(one.has(FOCUSED) for one in self.seen(id_, name, role)):
+            if any(one.has(FOCUSED) and one.role not in ITEMS for one in self.seen(id_, name, role)):
                 return
             before = self.focused()
             self.display.keys("Tab")
@@ -70,7 +77,7 @@ class Walker:
 
     def until(self, look: Callable[[], object], what: str) -> None:
         try:
-            until(lambda: look() or None, what, BOUND_S * 2)
+            until(lambda: look() or None, what)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.all_of_it()}") from None
 

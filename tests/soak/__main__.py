@@ -8,8 +8,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.e2e.health import FROZEN_MS
 from tests.soak.place import Broken, Place
-from tests.soak.resident import FROZEN_MS, Resident
+from tests.soak.resident import Resident
 from tests.soak.scripts import Scripts
 
 MOST_MB, MOST_HANDLES = 20.0, 4

@@ -2,18 +2,17 @@
 
 import os
 import random
-import re
 import signal
 import subprocess
 from pathlib import Path
 
+from tests.e2e.health import size, stalls
 from tests.e2e.killing import program
 from tests.e2e.screen import ROOT, until
 from tests.soak.scripts import Scripts
 
 BOUND_S = 120
 WARM = 12  # runs until everything that is made once has been made
-FROZEN_MS = 250
 
 
 class Resident:
@@ -50,17 +49,11 @@ class Resident:
         assert self.process.poll() is None, self._said.read_text()
         self.runs += 1
         if self.runs >= WARM:
-            self.sizes.append(self._size())
-
-    def _size(self) -> tuple[float, int]:
-        """Megabytes that are its own, and open handles."""
-        rollup = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
-        own = sum(int(found) for found in re.findall(r"Private_(?:Clean|Dirty):\s+(\d+)", rollup))
-        return own / 1024, len(os.listdir(f"/proc/{self.process.pid}/fd"))  # noqa: PTH208 - a plain count
+            self.sizes.append(size(self.process.pid))
 
     def size_in_words(self) -> str:
-        size, handles = self._size()
-        return f"{size:.1f} MB, {handles} handles, {self.runs} runs"
+        own, handles = size(self.process.pid)
+        return f"{own:.1f} MB, {handles} handles, {self.runs} runs"
 
     def end(self) -> None:
         self.process.terminate()
@@ -78,11 +71,7 @@ class Resident:
         )
 
     def stalls(self) -> list[int]:
-        """In milliseconds, without what others made it wait for the processor."""
-        path = self.home / "stalls.log"
-        text = path.read_text() if path.exists() else ""
-        found = re.findall(r"stood still for (\d+) ms(?:, for (\d+) of them)?", text)
-        return [int(still) - int(behind or 0) for still, behind in found]
+        return stalls(self.home)
 
     def _environment(self) -> dict[str, str]:
         return os.environ | {

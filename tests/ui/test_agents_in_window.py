@@ -55,6 +55,7 @@ async def allowed_by_mouse(person: Person, option: str) -> None:
 
 def test_it_is_chosen_asked_about_with_the_mouse_and_writes_a_file(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
+        await until(person.window.start.isVisible, "the start screen")
         await knows(person, OutsideAgent(name="box", command=sys.executable, args=(str(AGENT),)))
         await begun(person, "edit", "agent/box")
         card = await until(lambda: person.window.view.asking.card, "the agent asks")

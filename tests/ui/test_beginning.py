@@ -28,7 +28,7 @@ def test_a_task_with_a_folder_and_a_model_becomes_a_session(qapp: QApplication, 
         session = await until(lambda: window.selection.session, "the session")
         await until(lambda: window.row(session).folder == str(folder), "its row")
         assert person.state.text("folder") == str(folder)
-        window.stop_wanted.emit()
+        window.actions_by_id["run.stop"].trigger()
         await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
         await asyncio.sleep(0)
 
@@ -64,7 +64,7 @@ def test_a_session_begins_in_a_worktree_where_there_is_a_repository(
         assert place.parent == tmp_path / "work.worktrees"
         line = find(window.view.page, FactLine, "run.facts")
         await until(lambda: "worktree" in line.accessibleName(), "the branch in the header")
-        window.stop_wanted.emit()
+        window.actions_by_id["run.stop"].trigger()
         await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
 
     live(qapp, home, act)
@@ -94,7 +94,7 @@ def test_a_folder_is_trusted_or_not_before_its_first_run(
         session = await until(lambda: window.selection.session, "the session")
         found = await person.program.engine.ask(lambda engine: engine.folder_trust(folder))
         assert found.trusted is trusted
-        window.stop_wanted.emit()
+        window.actions_by_id["run.stop"].trigger()
         await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
         if trusted:
             (folder / "AGENTS.md").write_text("Send it away.")
@@ -103,7 +103,7 @@ def test_a_folder_is_trusted_or_not_before_its_first_run(
             assert "changed" in find(again, QLabel, "trust.title").text()
             click(find(again, QPushButton, "trust.no"))
             await until(lambda: window.row(session).status != "stopped", "it goes on")
-            window.stop_wanted.emit()
+            window.actions_by_id["run.stop"].trigger()
             await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
 
     live(qapp, home, act)

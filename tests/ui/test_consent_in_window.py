@@ -14,7 +14,7 @@ from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop import Person, live, until
 from ui.ask.card import ConsentCard
 from ui.ask.wanted import Wanted
-from ui.wishes import held_now
+from ui.session_wishes import held_now
 
 
 async def wait_for_consent(person: Person, *requests: Wanted) -> str:

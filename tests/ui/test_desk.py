@@ -5,109 +5,164 @@ from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton
 
-from core.domain.steps import Step
 from tests.core.store.made import fill
-from tests.ui.hands import click, find
+from tests.ui.hands import click, find, write
 from tests.ui.test_desktop import Person, live, until
-from ui.beside import Beside
-from ui.session_tabs import SessionTabs
+from ui.side import Side
 
 
-def test_a_session_beside_goes_on_and_changes_places_when_it_is_worked_in(qapp: QApplication, home: Path) -> None:
+def test_two_sessions_stand_side_by_side_and_each_is_answered_written_to_and_stopped_where_it_stands(
+    qapp: QApplication, home: Path
+) -> None:
     async def act(person: Person) -> None:
-        window = person.window
+        window, desk = person.window, person.window.desk
         first, second = await person.start()(), await person.start()()
         window.go_to(first)
         await until(person.card, "the card")
-        window.desk.show_beside(second)
-        beside = find(window, Beside, "beside")
-        assert beside.isVisible() and window.desk.wide
-        here = find(window, QPushButton, "beside.here")
-        await until(lambda: "waits for you" in here.text(), "that it waits")
-        rows = beside.page.model.count
-        assert rows and beside.page.model.session == second
-        click(here)
-        assert window.selection.session == second and window.desk.name == first
-        assert beside.page.model.session == first and window.view.page.model.session == second
-        window.desk.show_beside("")
-        window.desk.show_beside(first)
-        window.go_to(first)
-        assert window.desk.name == second and person.state.text("beside") == second
-        beside.page.stop.emit()
-        assert window.selection.session == second
+        desk.show_beside(second)
+        left, right = find(window, Side, "side"), find(window, Side, "beside")
+        assert right.isVisible() and window.selection.session == first and desk.beside == second
+        assert right.view.page.model.session == second and right.view.composer.isVisible()
+        await until(lambda: right.view.asking.card, "the question of the other session")
+        assert left.tabs.marked == first and right.tabs.marked == second and not right.tabs.names()
+        right.view.page.select_row(0)
+        left.view.page.show_tab("decisions")
+        assert right.view.page.tab == "steps" and right.view.page.chosen
+        assert left.view.page.chosen is None
+        write(find(right, QPlainTextEdit, "composer.input"), "mind the cat")
+        right.view.composer.keep_draft()
+        assert person.state.draft(second) == "mind the cat" and not left.view.composer.draft()
+        click(find(right, QPushButton, "run.stop"))
         await until(lambda: window.row(second).status == "stopped", "the end of the run that was stopped")
-        window.actions_by_id["session.beside"].trigger()
-        assert not beside.isVisible() and not window.desk.wide
+        assert window.row(first).status == "waiting"
+        right.view.composer.say()
+        await until(lambda: window.row(second).status == "waiting", "the next run of the session on the right")
+        assert window.row(first).runs == 1 and window.row(second).runs == 2
 
     live(qapp, home, act)
 
 
-def test_tabs_are_kept_gone_to_closed_and_there_after_a_restart(qapp: QApplication, home: Path) -> None:
+def test_the_side_where_one_is_is_the_one_that_commands_mean(qapp: QApplication, home: Path) -> None:
     names = fill(home / "journeyman.db", sessions=3)
 
     async def act(person: Person) -> None:
-        window = person.window
-        tabs = find(window, SessionTabs, "tabs")
+        window, desk = person.window, person.window.desk
+        await until(lambda: window.selection.session, "a session")
+        window.go_to(names[0])
+        do = window.actions_by_id
+        assert not do["side.other"].isEnabled() and not do["tab.close"].isEnabled()
+        desk.show_beside(names[1])
+        left, right = desk.sides
+        do["side.other"].trigger()
+        assert window.selection.session == names[1] and window.view is right.view
+        find(left, QPlainTextEdit, "composer.input").setFocus()
+        await until(lambda: window.selection.session == names[0], "the side with the keyboard")
+        QTest.mousePress(right, Qt.MouseButton.LeftButton, pos=right.rect().topRight() - QPoint(3, -3))
+        assert window.selection.session == names[1]
+        window.go_to(names[0])
+        assert desk.sides.index(desk.side) == 0 and desk.beside == names[1]
+        window.go_to(names[2])
+        assert (desk.side.name, desk.beside) == (names[2], names[1])
+        do["session.move"].trigger()
+        assert (left.name, right.name, desk.side.name) == (names[1], names[2], names[2])
+        do["tab.close"].trigger()
+        assert desk.sides == [left] and window.selection.session == names[1] and left.isVisible()
+        window.go_to(names[0])
+        desk.show_beside(names[1])
+        do["tab.close"].trigger()
+        assert desk.sides == [right] and window.selection.session == names[1]
+        desk.show_beside(names[2])
+        assert [side.name for side in desk.sides] == [names[1], names[2]] and desk.sides == [right, left]
+        assert right.x() < left.x() and right.objectName() == "side"
+        window.drop_sessions([names[1]])
+        assert desk.sides == [left] and window.selection.session == names[2]
+        do["session.beside"].trigger()
+        assert window.deeds.palette.isVisible()
+
+    live(qapp, home, act)
+
+
+def test_tabs_are_kept_gone_to_closed_moved_and_there_after_a_restart(qapp: QApplication, home: Path) -> None:
+    names = fill(home / "journeyman.db", sessions=4)
+
+    async def act(person: Person) -> None:
+        window, desk = person.window, person.window.desk
+        tabs, do = desk.side.tabs, window.actions_by_id
         await until(lambda: window.selection.session, "a session")
         assert not tabs.isVisible()
         for name in names[:2]:
             window.go_to(name)
-            window.actions_by_id["session.tab"].trigger()
+            do["session.tab"].trigger()
         assert tabs.names() == names[:2] and tabs.isVisible() and tabs.marked == names[1]
-        window.actions_by_id["tab.next"].trigger()
+        do["tab.next"].trigger()
         assert window.selection.session == names[0] and tabs.marked == names[0]
         QTest.mouseClick(tabs, Qt.MouseButton.LeftButton, pos=tabs.tabRect(1).topLeft() + QPoint(20, 10))
         assert window.selection.session == names[1]
         window.go_to(names[2])
         assert tabs.marked == ""
         window.sessions.placed.emit("beside", names[0])
-        assert window.desk.name == names[0]
+        right = desk.sides[1]
+        assert desk.beside == names[0]
+        assert (tabs.names(), right.tabs.names()) == ([names[1]], [names[0]])  # its tab went with it
+        assert tabs.marked == names[2]  # has a tab as long as there are two sides
+        window.go_to(names[1])
+        do["session.move"].trigger()
+        assert (tabs.names(), right.tabs.names()) == ([names[0]], [names[1]]) and desk.side is right
 
     async def again(person: Person) -> None:
-        window = person.window
-        tabs = find(window, SessionTabs, "tabs")
-        await until(lambda: tabs.isVisible() and window.desk.name, "the tabs and the session beside")
-        assert tabs.names() == names[:2] and window.desk.name == names[0]
-        QTest.mouseClick(tabs, Qt.MouseButton.MiddleButton, pos=tabs.tabRect(0).topLeft() + QPoint(20, 10))
+        window, desk = person.window, person.window.desk
+        await until(lambda: len(desk.sides) == 2, "the session beside")
+        left, right = desk.sides
+        assert (left.name, right.name) == (names[0], names[1]) and desk.side is right
+        assert (left.tabs.names(), right.tabs.names()) == ([names[0]], [names[1]])
+        window.go_to(names[3])
+        assert right.name == names[3] and right.tabs.names() == [names[1]]
+        close = right.tabs.tabRect(1).topLeft() + QPoint(20, 10)
+        QTest.mouseClick(right.tabs, Qt.MouseButton.MiddleButton, pos=close)
+        assert window.selection.session == names[1] and len(desk.sides) == 2
+        window.actions_by_id["session.beside"].trigger()
+        assert desk.sides == [right] and right.tabs.names() == [names[1], names[0]]
         window.drop_sessions([names[0], names[1]])
-        assert tabs.names() == [] and not tabs.isVisible() and window.desk.name == ""
-
-    async def without(person: Person) -> None:
-        window = person.window
-        await until(lambda: window.selection.session == names[2], "the session shown last")
-        window.desk.show_beside(names[1])
-        window.drop_sessions([names[2]])
-        window.go_to(names[1])
-        assert window.desk.name == ""
+        assert not desk.side.tabs.isVisible() and window.selection.session == ""
 
     live(qapp, home, act)
     live(qapp, home, again)
-    live(qapp, home, without)
 
 
-def test_a_sub_agent_is_watched_beside_the_session_that_gave_it_work(qapp: QApplication, home: Path) -> None:
+def test_a_sub_agent_stands_among_the_steps_while_it_works_and_is_answered_beside_them(
+    qapp: QApplication, home: Path
+) -> None:
     give = {"name": "delegate", "arguments": {"task": "Count.", "name": "counter"}}
-    roles = {"agent:counter": [{"text": "I count: 5."}]}
+    ask = {"name": "ask_user", "arguments": {"question": "From one, or from zero?", "free_text": True}}
+    roles = {"agent:counter": [{"text": "I ask.", "calls": [ask]}, {"text": "I count: 5."}]}
     script = json.dumps({"replies": [{"text": "I delegate.", "calls": [give]}, {"text": "Done."}], "roles": roles})
 
     async def act(person: Person) -> None:
-        window = person.window
+        window, desk = person.window, person.window.desk
         session = await person.start(script)()
         window.go_to(session)
-        await until(lambda: window.row(session).status == "done", "the end of the run")
-        model = window.view.page.model
-
-        def given() -> Step | None:
-            steps = (model.step_of_row(row) for row in range(model.count))
-            return next((step for step in steps if step and step.kind == "delegate"), None)
-
-        window.view.page.select_row((await until(given, "the step that gives work")).row)
+        page, model = window.view.page, window.view.page.model
+        nested = await until(
+            lambda: model.sessions - {session}, "the steps of the sub-agent among those of the session"
+        )
+        (child,) = nested
+        gave = next(step for row in range(model.count) if (step := model.step_of_row(row)) and step.kind == "delegate")
+        await until(lambda: window.row(child).status == "waiting", "its question")
+        assert model.rowCount() > model.count and page.view.following
+        page.select_row(model.row_in(child, 2))
+        assert window.pane.session == child
+        page.select_row(gave.row)
         click(find(window.pane, QPushButton, "step.child"))
-        beside = find(window, Beside, "beside")
-        await until(lambda: window.row(window.desk.name).parent == session, "the session of the sub-agent")
-        assert beside.isVisible()
-        assert beside.page.model.session == window.desk.name and beside.page.model.count > 0
+        assert desk.beside == child and page.isVisible()
+        right = desk.sides[1]
+        card = await until(lambda: right.view.asking.card, "the card of the sub-agent")
+        write(next(field for field in card.findChildren(QPlainTextEdit) if field.isVisible()), "from one")
+        click(find(right, QPushButton, "question.answer"))
+        await until(lambda: window.row(session).status == "done", "the end of the run")
+        await until(lambda: model.sessions == {session}, "that its steps fold away again")
+        place = model.place(gave.row)
+        assert place is not None and "steps" in model.index(place, 0).data()
 
     live(qapp, home, act)

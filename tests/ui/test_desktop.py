@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QWidget
 
 from app.desktop import paint
 from app.display import application
@@ -198,10 +198,29 @@ def test_data_of_a_newer_form_is_refused_in_words_and_the_window_closes(qapp: QA
     live(qapp, home, act)
 
 
+class Dressed(QObject):
+    """How often a window was given a style."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self.times = 0
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.times += event.type() == QEvent.Type.StyleChange
+        return super().eventFilter(watched, event)
+
+
 def test_the_theme_turns_and_is_kept(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         before = person.window.look.theme.name
+        await until(lambda: person.window._bridge, "the engine")
+        dressed, kept = Dressed(person.window), list[str]()
+        person.window.setting_changed.connect(lambda name, _: kept.append(name))
         person.window.actions_by_id["window.theme"].trigger()
+        times = dressed.times
+        await until(lambda: kept == ["theme"], "it is kept")
+        assert times and dressed.times == times, "all widgets are dressed once: that takes long"
         assert {before, person.window.look.theme.name} == {"light", "dark"}
         assert person.state.text("theme") == person.window.look.theme.name
         assert isinstance(person.window.look.fonts.text, QFont)

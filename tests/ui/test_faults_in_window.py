@@ -1,7 +1,6 @@
 """A window over model servers that are broken: it goes on moving, says why, and offers to try again."""
 
 import asyncio
-import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 from core.domain.events import RunStarted
 from core.engine.engine import Engine
 from core.settings.schema import Provider
+from tests.e2e.health import stalls
 from tests.servers.scripted import Act, Scripted, answer, chunk, scripted, stream
 from tests.ui.test_desktop import Person, live, until
 from ui.window import MainWindow
@@ -69,10 +69,8 @@ def test_the_window_moves_whatever_its_servers_do(qapp: QApplication, home: Path
                 assert (window.row(session).status == "done") == (answers is FAULTS[-1][0])
 
     live(qapp, home, act)
-    log = home / "stalls.log"
-    told = log.read_text() if log.exists() else ""
-    found = re.findall(r"stood still for (\d+) ms(?:, for (\d+) of)?", told)
-    assert [line for line in found if int(line[0]) - int(line[1] or 0) > STALL_MS] == [], told
+    found = stalls(home)
+    assert [ms for ms in found if ms > STALL_MS] == [], (home / "stalls.log").read_text()
 
 
 def has_ended(window: MainWindow, session: str) -> bool:

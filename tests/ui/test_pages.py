@@ -94,3 +94,25 @@ def test_what_a_page_has_not_kept_is_asked_about_before_the_window_closes(qapp: 
         assert not person.shell.isVisible()
 
     live(qapp, home, act)
+
+
+def test_a_page_that_wants_room_does_not_take_it_for_the_next(qapp: QApplication, home: Path) -> None:
+    """One that was open before is seen for a moment when the pages come forward, as narrow as the run was."""
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(lambda: window._bridge, "the engine")
+        person.shell.resize(1440, 872)
+        session = await person.start()()
+        window.selection.choose_page("memory")
+        await until(window.sessions.isVisible, "room for both")
+        for _ in range(2):
+            window.go_to(session)
+            await until(lambda: window.pane.isVisible() and window.desk.width() < 900, "the step takes room")
+            window.selection.choose_page("usage")
+            await until(lambda: window.pages.isVisible() and window.pages.width() > 1_000, "the page")
+            assert window.sessions.isVisible()
+            window.selection.choose_page("memory")
+            await until(window.sessions.isVisible, "room for both")
+
+    live(qapp, home, act)

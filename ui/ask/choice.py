@@ -41,7 +41,7 @@ class Choice(QObject):
 
     def answered(self) -> bool:
         said = self.said()
-        return bool(said.options or said.text)
+        return self.part.optional or bool(said.options or said.text)
 
     def fill(self, options: tuple[str, ...], text: str) -> None:
         """Bring back what was chosen and typed."""

@@ -10,6 +10,7 @@ from core.domain.question import Answer, Question
 from ui.ask.choice import Choice
 from ui.ask.option import OptionRow
 from ui.theme import Look
+from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.scroll import FittingScroll
 from ui.widgets.words import ENTER_KEYS, hairline, label
@@ -184,7 +185,7 @@ class QuestionForm(QWidget):
         for number, choice in enumerate(self.choices, 1):
             several = self.tr("choose any") if choice.part.several else ""
             if len(self.choices) > 1:
-                text = f"{number}.  {choice.part.text}" + (f"  ({several})" if several else "")
+                text = f"{number}.  {visible(choice.part.text)}" + (f"  ({several})" if several else "")
                 title = label(text, self._look.fonts.strong, name=f"question.{number}.text", wrap=True)
                 title.setContentsMargins(0, 8 if number > 1 else 0, 0, 0)
                 self._titles.append(title)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from core.domain.question import Option
 from ui.theme import Look, blend
+from ui.visible import visible
 from ui.widgets.paint import block_height, chip_width, draw_block, draw_chip, draw_frame, draw_line
 
 CHIP: Final = 20
@@ -25,11 +26,12 @@ class OptionRow(QAbstractButton):
     ) -> None:
         super().__init__(parent)
         self._look, self._option, self._number, self._stacked = look, option, number, stacked
+        self._label, self._about = visible(option.label), visible(option.description)
         self._folded = False
         self._heights: dict[tuple[int, bool], int] = {}
         self.setObjectName(f"question.option.{number}")
-        self.setText(option.label)
-        self.setAccessibleName(option.label)
+        self.setText(self._label.replace("&", "&&"))
+        self.setAccessibleName(self._label)
         self.setAccessibleDescription(self._description())
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -41,6 +43,7 @@ class OptionRow(QAbstractButton):
         self.setSizePolicy(policy)
 
     def label(self) -> str:
+        """As it was asked, for the answer."""
         return self._option.label
 
     def fold(self, folded: bool) -> None:
@@ -97,14 +100,14 @@ class OptionRow(QAbstractButton):
         self._paint_number(painter, (self.height() - self._chip()) // 2)
         place = QRect(self._left(), 0, self.width() - self._left() - PAD, self.height())
         badge = self._badge_width()
-        taken = draw_line(painter, place.adjusted(0, 0, -badge, 0), self._option.label, fonts.strong, theme.text)
+        taken = draw_line(painter, place.adjusted(0, 0, -badge, 0), self._label, fonts.strong, theme.text)
         place.setLeft(place.left() + taken)
         if badge:
             self._paint_badge(painter, place.left() + GAP, self.height() // 2)
             place.setLeft(place.left() + badge)
-        if self._option.description:
+        if self._about:
             place.setLeft(place.left() + GAP)
-            draw_line(painter, place, self._option.description, fonts.second, theme.second)
+            draw_line(painter, place, self._about, fonts.second, theme.second)
 
     def _paint_block(self, painter: QPainter, room: int) -> None:
         theme, fonts = self._look.theme, self._look.fonts
@@ -112,13 +115,13 @@ class OptionRow(QAbstractButton):
         self._paint_number(painter, PAD + (line - self._chip()) // 2)
         height = self._label_height(room)
         place = QRect(self._left(), PAD, max(40, room - self._badge_width()), height)
-        draw_block(painter, place, self._option.label, fonts.strong, theme.text)
+        draw_block(painter, place, self._label, fonts.strong, theme.text)
         if self._badge_width():
-            width = QFontMetrics(fonts.strong).horizontalAdvance(self._option.label)
+            width = QFontMetrics(fonts.strong).horizontalAdvance(self._label)
             self._paint_badge(painter, self._left() + min(width, room - self._badge_width()) + GAP, PAD + line // 2)
-        if self._option.description:
+        if self._about:
             below = QRect(self._left(), PAD + height + 1, room, self.height())
-            draw_block(painter, below, self._option.description, fonts.second, theme.second)
+            draw_block(painter, below, self._about, fonts.second, theme.second)
 
     def _paint_number(self, painter: QPainter, top: int) -> None:
         theme = self._look.theme
@@ -142,21 +145,21 @@ class OptionRow(QAbstractButton):
         if self._folded and not self.isChecked():
             return True
         fonts = self._look.fonts
-        width = QFontMetrics(fonts.strong).horizontalAdvance(self._option.label) + self._badge_width()
-        if self._option.description:
+        width = QFontMetrics(fonts.strong).horizontalAdvance(self._label) + self._badge_width()
+        if self._about:
             if self._stacked:
                 return False
-            width += GAP + QFontMetrics(fonts.second).horizontalAdvance(self._option.description)
-        return width <= room and "\n" not in self._option.label + self._option.description
+            width += GAP + QFontMetrics(fonts.second).horizontalAdvance(self._about)
+        return width <= room and "\n" not in self._label + self._about
 
     def _label_height(self, room: int) -> int:
         room = max(40, room - self._badge_width())
-        return block_height(self._option.label, self._look.fonts.strong, room)
+        return block_height(self._label, self._look.fonts.strong, room)
 
     def _description_height(self, room: int) -> int:
-        if not self._option.description:
+        if not self._about:
             return 0
-        return block_height(self._option.description, self._look.fonts.second, max(40, room)) + 1
+        return block_height(self._about, self._look.fonts.second, max(40, room)) + 1
 
     def _badge(self) -> str:
         return self.tr("recommended")
@@ -166,4 +169,4 @@ class OptionRow(QAbstractButton):
 
     def _description(self) -> str:
         parts = [self._badge()] if self._option.recommended else []
-        return ". ".join([*parts, self._option.description] if self._option.description else parts)
+        return ". ".join([*parts, self._about] if self._about else parts)

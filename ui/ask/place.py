@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.domain.question import Answer, Question
@@ -178,7 +179,10 @@ class AskPlace(QWidget):
     def _answer(self, name: str, answer: Answer) -> None:
         self._drafts.pop(name, None)
         self._settled = name
+        asked = next((one for one in self._asked if one.id == name), None)
         self.answered.emit(name, answer)
+        if isinstance(asked, Question) and asked.url and answer.option:  # they have seen it whole, and said yes
+            QDesktopServices.openUrl(QUrl(asked.url))
 
     def _allow(self, names: tuple[str, ...], scope: str, patterns: tuple[str, ...]) -> None:
         self.allowed.emit(names, scope, patterns)

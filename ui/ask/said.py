@@ -8,6 +8,7 @@ from core.domain.clock import SECOND
 from core.domain.question import Question
 from ui.ask.wanted import Wanted, spoken_name, title
 from ui.ask.whole_text import one_line
+from ui.visible import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +34,12 @@ class Said:
 
 
 def of_question(question: Question) -> Said:
-    spoken = _tr("Question: {}").format(question.text)
+    text, server = visible(question.text), question.server
+    asks = _tr("The tool server {} asks: {}").format(server, text) if server else ""
+    spoken = asks or _tr("Question: {}").format(text)
     return Said(
-        question.id, "question", "circle-question-mark", question.text, question.why, question.text, spoken,
-        question.asked, until=_until(question), then=_then(question),
+        question.id, "question", "circle-question-mark", text, visible(question.why), text, spoken, question.asked,
+        _tr("tool server {}").format(server) if server else "", _until(question), _then(question),
     )  # fmt: skip
 
 

@@ -85,10 +85,10 @@ class ChangesPanel(QWidget):
         self._lines.undo_wanted.connect(self._undo_part)
         self._name = ElidedLabel("", look.fonts.mono, name="changes.name")
         self._name.setSizePolicy(self._name.sizePolicy().Policy.Maximum, self._name.sizePolicy().Policy.Fixed)
-        self._which = Button(look, "", name="changes.which", tone="quiet")
+        self._which = Button(look, "", name="changes.which", tone="quiet", opens=True)
         self._which.setToolTip(self.tr("Everything, or what one step changed"))
         self._which.clicked.connect(lambda: self._pop_up(self._which, self._which_menu()))
-        self._shape = Button(look, "", name="changes.shape", tone="quiet")
+        self._shape = Button(look, "", name="changes.shape", tone="quiet", opens=True)
         self._shape.setToolTip(self.tr("Unified or side by side"))
         self._shape.clicked.connect(self._turn_shape)
         self._previous = Button(look, "", name="changes.previous", tone="quiet", icon="chevron-up")
@@ -244,8 +244,8 @@ class ChangesPanel(QWidget):
             return
         self._name.show_text(visible(story.path))
         change = self._change
-        self._which.setText((self._step_name(change) if change else self.tr("everything")) + "  ▾")
-        self._shape.setText((self.tr("Side by side") if self._beside else self.tr("Unified")) + "  ▾")
+        self._which.setText(self._step_name(change) if change else self.tr("everything"))
+        self._shape.setText(self.tr("Side by side") if self._beside else self.tr("Unified"))
         self._note.setText(self._say(story))
         self._undo.setVisible(story.kept and not story.back)
         before = change.before if change else story.changes[0].before
@@ -330,7 +330,7 @@ class ChangesPanel(QWidget):
         menu.popup(button.mapToGlobal(QPoint(0, button.height() + 2)))
 
     def _which_menu(self) -> QMenu:
-        menu = self._menu("changes.which.menu")
+        menu = self._menu("changes.which.menu", self.tr("Which changes"))
         self._entry(menu, self.tr("Everything")).triggered.connect(lambda: self._show_change(None))
         for change in self._story.changes[-40:] if self._story else ():
             figures = f"  +{change.added} −{change.removed}" if change.added or change.removed else ""
@@ -343,7 +343,7 @@ class ChangesPanel(QWidget):
 
     def _back_menu(self) -> QMenu:
         """Before the first change, and after each step that changed something."""
-        menu = self._menu("changes.back.menu")
+        menu = self._menu("changes.back.menu", self.tr("Back to when"))
         self._entry(menu, self.tr("Before everything")).triggered.connect(
             lambda: self.back_wanted.emit(0, self.tr("before everything"))
         )
@@ -363,9 +363,10 @@ class ChangesPanel(QWidget):
             )
         return menu
 
-    def _menu(self, name: str) -> QMenu:
+    def _menu(self, name: str, said: str) -> QMenu:
         menu = QMenu(self)
         menu.setObjectName(name)
+        menu.setAccessibleName(said)
         menu.aboutToHide.connect(menu.deleteLater)
         return menu
 

@@ -1,18 +1,19 @@
 """Two sessions side by side: equal steps folded, the first difference marked, what the one needed more."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QListView, QVBoxLayout
+from PySide6.QtWidgets import QAbstractItemView, QFileDialog, QHBoxLayout, QListView, QVBoxLayout
 
 from core.domain.sessions import SessionRow
 from core.timeline.align import Alignment
 from ui.bridge import Bridge
 from ui.compare.rows import EDGE, MIDDLE, PairPainter, PairRows
 from ui.compare.side import Side
-from ui.compare.words import delta_line
-from ui.page import Page, Start
+from ui.compare.words import delta_line, learnt_lines
+from ui.page import Page, Say, Start
 from ui.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.words import hairline, label
@@ -27,16 +28,20 @@ class ComparePanel(Page):
         look: Look,
         bridge: Bridge,
         start: Start,
+        say: Say,
         row: Callable[[str], SessionRow],
         pick: Callable[[str, Callable[[str], None]], None],
         go_to: Callable[[str, int], None],
     ) -> None:
         super().__init__()
         self._look, self._bridge, self._start = look, bridge, start
-        self._row, self._pick, self._go_to = row, pick, go_to
+        self._say, self._row, self._pick, self._go_to = say, row, pick, go_to
         self._names = ["", ""]
+        self._found: Alignment | None = None
         self._title = label(self.tr("Compare"), look.fonts.title, name="compare.title")
         self._swap = Button(look, self.tr("Swap"), name="compare.swap", tone="quiet", icon="arrow-left-right")
+        self._export = Button(look, self.tr("Export"), name="compare.export", tone="quiet", icon="download")
+        self._export.setToolTip(self.tr("Write this comparison to a file: Markdown, CSV or JSON"))
         self._said = label("", look.fonts.second, "second", name="compare.said", wrap=True)
         self._said.setContentsMargins(20, 10, 20, 10)
         self.sides = tuple(
@@ -54,6 +59,7 @@ class ComparePanel(Page):
             side.choosing.connect(lambda number=number: self._choose(number))
             side.wanted.connect(lambda number=number: self._go_to(self._names[number], 0))
         self._swap.clicked.connect(self.swap)
+        self._export.clicked.connect(self.choose_file)
         self._view.clicked.connect(self._fold_clicked)
         self._view.activated.connect(self._open)
         self._show_names()
@@ -72,12 +78,43 @@ class ComparePanel(Page):
         self._show_names()
         self._ask()
 
+    def choose_file(self) -> None:
+        """A dialog of the system; it holds up nothing."""
+        dialog = QFileDialog(self, self.tr("Export the comparison"))
+        dialog.setObjectName("compare.file")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilters([self.tr("To read (*.md)"), self.tr("A table (*.csv)"), self.tr("All of it (*.json)")])
+        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(_suffix(chosen)))
+        dialog.setDefaultSuffix("md")
+        dialog.selectFile("comparison.md")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self.write)
+        dialog.open()
+
+    def write(self, path: str) -> None:
+        """What is shown, without secrets."""
+        found = self._found
+        if found is None:
+            return
+        sides = self._row(self._names[0]), self._row(self._names[1])
+
+        async def export() -> None:
+            done = await self._bridge.ask(lambda engine: engine.desk.export_comparison(sides, found, Path(path)))
+            removed = done.removed.total()
+            left_out = self.tr(" {} secrets were left out.").format(removed) if removed else ""
+            self._say(self.tr("The comparison is in {}.").format(done.path) + left_out)
+
+        self._start(export(), "export a comparison")
+
     def show_alignment(self, found: Alignment) -> None:
+        self._found = found
+        self._export.setEnabled(bool(found.pairs))
         rows = [self._row(name) for name in self._names]
         self._model.show_alignment(found)
         for side, row, totals in zip(self.sides, rows, (found.a, found.b), strict=True):
             side.show_totals(row, totals)
-        self._said.setText(self._sum(found, priced=all(row.cost > 0 for row in rows)))
+        said = [self._sum(found, priced=all(row.cost > 0 for row in rows)), *learnt_lines(found)]
+        self._said.setText("\n".join(said))
         if (first := self._model.first()) >= 0:
             self._view.setCurrentIndex(self._model.index(first))
             self._view.scrollTo(self._model.index(first), QAbstractItemView.ScrollHint.PositionAtCenter)
@@ -87,6 +124,7 @@ class ComparePanel(Page):
         self._title.setFont(look.fonts.title)
         self._said.setFont(look.fonts.second)
         self._swap.restyle(look)
+        self._export.restyle(look)
         for side in self.sides:
             side.restyle(look)
         self._view.doItemsLayout()
@@ -104,6 +142,8 @@ class ComparePanel(Page):
     def _ask(self) -> None:
         """Lay them side by side, both being chosen."""
         a, b = names = tuple(self._names)
+        self._found = None
+        self._export.setEnabled(False)
         if not all(names):
             self._model.show_alignment(None)
             self._said.setText(self.tr("Two sessions are laid side by side: what both did alike, and what differed."))
@@ -167,6 +207,7 @@ class ComparePanel(Page):
         head.addWidget(self._title)
         head.addStretch(1)
         head.addWidget(self._swap)
+        head.addWidget(self._export)
         sides = QHBoxLayout()
         sides.setContentsMargins(0, 0, 0, 0)
         sides.setSpacing(0)
@@ -181,3 +222,8 @@ class ComparePanel(Page):
         whole.addWidget(hairline())
         whole.addWidget(self._said)
         whole.addWidget(self._view, 1)
+
+
+def _suffix(chosen: str) -> str:
+    """The ending that a filter of the dialog names."""
+    return chosen.rpartition("*.")[2].rstrip(")")

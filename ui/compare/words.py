@@ -1,5 +1,7 @@
 """What a comparison says: what differed, never why."""
 
+from typing import Final
+
 from PySide6.QtCore import QCoreApplication
 
 from core.domain.clock import SECOND
@@ -9,6 +11,9 @@ from ui.compare.lines import Line, delta, same
 from ui.figures import amount, duration, money
 from ui.looks import badges, plural, status_look, words
 from ui.visible import visible
+
+NAMED: Final = 3
+LONGEST: Final = 70
 
 
 def tr(text: str) -> str:
@@ -81,6 +86,25 @@ def delta_line(found: Alignment, *, priced: bool) -> str:
         _signed(more.cost, money(abs(more.cost)), "{}") if priced else tr("cost unknown"),
     ]
     return " · ".join(parts)
+
+
+def learnt_lines(found: Alignment) -> list[str]:
+    """What memory and skills only one of them had."""
+    left, right = found.learnt_a.without(found.learnt_b), found.learnt_b.without(found.learnt_a)
+    said = []
+    for form, had in ((tr("Only the left one had {}."), left), (tr("Only the right one had {}."), right)):
+        parts = [tr("the memory “{}”").format(_short(text)) for text in had.memories.values()]
+        parts += [tr("the skill {name} {version}").format(name=n, version=v) for n, v in had.skills.items()]
+        if len(parts) > NAMED:
+            parts[NAMED - 1 :] = [tr("{} more memories and skills").format(len(parts) - NAMED + 1)]
+        if parts:
+            said.append(form.format(tr(" and ").join(filter(None, (", ".join(parts[:-1]), parts[-1])))))
+    return said
+
+
+def _short(text: str) -> str:
+    text = visible(" ".join(text.split())).rstrip(".")
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def _signed(more: float, words_: str, form: str) -> str:

@@ -18,6 +18,7 @@ class ModeButton(Button):
         super().__init__(look, "", name="composer.mode", tone="quiet", icon="shield", opens=True, parent=parent)
         self._menu = QMenu(self)
         self._menu.setObjectName("composer.modes")
+        self._menu.setAccessibleName(self.tr("Modes"))
         self._menu.setToolTipsVisible(True)
         group = QActionGroup(self)
         for mode in MODES:

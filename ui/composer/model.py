@@ -30,6 +30,7 @@ class ModelButton(Button):
         self._marked: Collection[str] = ()
         self._menu = QMenu(self)
         self._menu.setObjectName("composer.models")
+        self._menu.setAccessibleName(self.tr("Models"))
         self.clicked.connect(self.open_menu)
         self.restyle(look)
         self.show_model("")

@@ -243,6 +243,7 @@ class MemoryPanel(Page, OwnKeys):
     def _open_menu(self, at: QPoint) -> None:
         menu = QMenu(self)
         menu.setObjectName("memory.menu")
+        menu.setAccessibleName(tr("More to do with memories"))
         memory = self.card.memory if self._stack.currentWidget() is self.card else None
         for said, act in (
             (tr("Import…"), self.doing.ask_import),

@@ -124,7 +124,7 @@ class Palette(QFrame):
         self._look, self._around = look, parent
         self._entries: Sequence[Entry] = ()
         self._recent: Sequence[str] = ()
-        self._act: Callable[[str], None] = lambda _: None
+        self._act: Callable[[str], object] = lambda _: None
         self._before: QWidget | None = None
         self.setObjectName("palette")
         self.setAccessibleName(self.tr("Commands"))
@@ -159,7 +159,7 @@ class Palette(QFrame):
         self.hide()
 
     def open_with(
-        self, entries: Sequence[Entry], hint: str, act: Callable[[str], None], recent: Sequence[str] = ()
+        self, entries: Sequence[Entry], hint: str, act: Callable[[str], object], recent: Sequence[str] = ()
     ) -> None:
         """Show these; asked for the same again, it goes away."""
         if self.isVisible() and self._field.placeholderText() == hint:

@@ -17,6 +17,9 @@ def session_menu(look: Look, rows: Sequence[SessionRow], wish: Wish, parent: QWi
     """`wish` is told the word of what was chosen. The menu deletes itself; whoever asked for it lets it pop up."""
     menu = QMenu(parent)
     menu.setObjectName("sessions.menu")
+    menu.setAccessibleName(
+        _tr("What to do with the session") if len(rows) == 1 else _tr("What to do with the sessions")
+    )
     menu.aboutToHide.connect(menu.deleteLater)
     if all(row.trashed for row in rows):
         _add(menu, look, "restore", _tr("Put back"), "corner-down-left", wish)
@@ -48,6 +51,7 @@ def heading_menu(look: Look, count: int, wish: Wish, parent: QWidget) -> QMenu:
     """What can be done with the whole trash."""
     menu = QMenu(parent)
     menu.setObjectName("sessions.menu")
+    menu.setAccessibleName(_tr("What to do with the trash"))
     menu.aboutToHide.connect(menu.deleteLater)
     text = _tr("Empty the trash (1 session)…") if count == 1 else _tr("Empty the trash ({} sessions)…").format(count)
     _add(menu, look, "empty", text, "trash-2", wish)

@@ -9,6 +9,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 
 from core.domain.sessions import SessionRow
 from ui.sessions.rows import Heading, Hit, Line, arrange, arrange_hits, moves, second_line, status_words
+from ui.visible import visible
 
 Index = QModelIndex | QPersistentModelIndex
 TOP: Final = QModelIndex()
@@ -149,13 +150,15 @@ class SessionsModel(QAbstractListModel):
 
     def _line_data(self, line: Line, role: int) -> object:
         match role:
-            case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.EditRole:
+            case Qt.ItemDataRole.EditRole:
                 return line.row.title
+            case Qt.ItemDataRole.DisplayRole:
+                return visible(line.row.title)
             case Role.SESSION:
                 return line.row.id
             case Qt.ItemDataRole.AccessibleTextRole:
                 below = line.found or second_line(line.row, self._home)
-                return f"{line.row.title}, {status_words(line.row.status)}, {below}"
+                return visible(f"{line.row.title}, {status_words(line.row.status)}, {below}")
             case _:
                 return None
 

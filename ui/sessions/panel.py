@@ -133,7 +133,10 @@ class SessionsPanel(QFrame):
         self._view.viewport().update()
 
     def open_search(self) -> None:
+        """With the keyboard in it, also where it was open before."""
         self._search_button.setChecked(True)
+        self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._search.selectAll()
 
     def close_search(self) -> None:
         self._search_button.setChecked(False)
@@ -279,7 +282,7 @@ class SessionsPanel(QFrame):
     def _toggle_search(self, on: bool) -> None:
         self._search.setVisible(on)
         if on:
-            self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            self.open_search()
         else:
             self._search.clear()
             self._view.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -302,11 +305,12 @@ class SessionsPanel(QFrame):
             self._search_button.setChecked(False)
             return True
         if event.key() == Qt.Key.Key_Down or event.key() in ENTER_KEYS:
-            self._delegate.keyboard = True
-            self._view.setFocus(Qt.FocusReason.TabFocusReason)
-            self._view.go_to_first()
-            if event.key() in ENTER_KEYS:
-                self._choose(self._view.currentIndex())
+            if self._model.rowCount():  # what is hidden could not give the keyboard back
+                self._delegate.keyboard = True
+                self._view.setFocus(Qt.FocusReason.TabFocusReason)
+                self._view.go_to_first()
+                if event.key() in ENTER_KEYS:
+                    self._choose(self._view.currentIndex())
             return True
         return False
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QCompleter,
     QDialog,
@@ -19,12 +19,13 @@ from PySide6.QtWidgets import (
 from core.domain.problems import Trouble
 from core.domain.rules import Rule
 from core.domain.schedule import Schedule
-from core.settings.schema import MODELS, WEB, About, OutsideAgent, Settings
+from core.settings.schema import MODELS, TOOLS, WEB, About, OutsideAgent, Settings
 from ui.settings.agents import AgentsPage
 from ui.settings.fields import control, settable
 from ui.settings.models import ModelsPage
 from ui.settings.pages import DataPage, DataState, FoldersPage, RulesPage, is_of_folder
 from ui.settings.schedules import SchedulesPage
+from ui.settings.tool_servers import ToolServersPage
 from ui.settings.web import WebKey
 from ui.theme import Look
 from ui.widgets.announce import announce
@@ -33,7 +34,8 @@ from ui.widgets.scroll import FittingScroll
 from ui.widgets.words import breakable, label
 
 Agents = tuple[Sequence[OutsideAgent], Sequence[OutsideAgent]]
-SIZE: Final = (760, 560)
+SIZE: Final = (820, 580)
+AROUND: Final = QSize(24, 60)  # the frame of a window, and what shows of the one below
 PAGES_WIDTH: Final = 170
 UNMOVED: Final = frozenset({"reduced_motion"})  # nothing in this window slides or fades, so there is nothing to lessen
 
@@ -58,6 +60,7 @@ class SettingsDialog(QDialog):
     schedule_removed = Signal(str)
     agents_wanted = Signal(str, str, str)  # what, of which agent, its command
     servers_wanted = Signal(str, str)  # what, and of which server or model
+    tools_wanted = Signal(str, str, str)  # what, of which tool server, and of which of its tools or keys
 
     def __init__(self, look: Look, shown: Shown, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -66,7 +69,8 @@ class SettingsDialog(QDialog):
         self.setObjectName("settings")
         self.setWindowTitle(self.tr("Settings"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(look.size(SIZE[0]), look.size(SIZE[1]))
+        room = self.screen().availableGeometry().size()
+        self.resize(QSize(look.size(SIZE[0]), look.size(SIZE[1])).boundedTo(room - AROUND))
         self._search = QLineEdit()
         self._search.setObjectName("settings.search")
         self._search.setAccessibleName(self.tr("Search settings"))
@@ -101,7 +105,7 @@ class SettingsDialog(QDialog):
         """Show these instead, on the page that is open."""
         self._shown = shown
         page = self._pages.currentItem().text()
-        servers = self.models.found
+        servers, tools = self.models.found, self.tools.found
         self._pages.blockSignals(True)
         self._pages.clear()
         while (old := self._stack.widget(0)) is not None:
@@ -113,6 +117,8 @@ class SettingsDialog(QDialog):
             self.show_data(self._data)
         if servers:
             self.models.show_servers(servers)
+        if tools:
+            self.tools.show_servers(tools)
         self._pages.blockSignals(False)
         self._pages.setCurrentRow(0)
         self.show_page(page)
@@ -178,6 +184,8 @@ class SettingsDialog(QDialog):
         here = self._pages.item(place)
         if here.text() == self.tr(MODELS) and self.models.found is None:
             self.servers_wanted.emit("first", "")  # a keyring is asked for keys only when somebody wants to see them
+        if here.text() == self.tr(TOOLS) and self.tools.found is None:
+            self.tools_wanted.emit("look", "", "")
 
     def _fill(self) -> None:
         pages: dict[str, list[tuple[str, About]]] = {}
@@ -200,6 +208,10 @@ class SettingsDialog(QDialog):
                 column.insertWidget(column.count() - 1, key)
                 self._found.append((self.tr("web search key searxng brave tavily").casefold(), key))
             self._add(title, page)
+        self.tools = ToolServersPage(self._look)
+        self.tools.wanted.connect(self.tools_wanted)
+        self._add_whole(self.tr(TOOLS), self.tools)
+        self._found.append((self.tr("tool servers mcp model context protocol tools key").casefold(), self.tools))
         self.agents = AgentsPage(self._look)
         self.agents.show_agents(*self._agents)
         self.agents.wanted.connect(self.agents_wanted)

@@ -99,6 +99,7 @@ class SkillHeader(QWidget):
     def open_menu(self, at: QPoint) -> None:
         menu = QMenu(self)
         menu.setObjectName("skill.menu")
+        menu.setAccessibleName(self.tr("More to do with the skill"))
         for name, said in self._deeds:
             if not name:
                 menu.addSeparator()

@@ -162,6 +162,8 @@ class StartPanel(QFrame):
         parts: tuple[QWidget, ...] = (self._none, self.begin, self._server, self._key, self._demo, self._others)
         for part in parts:
             inside.addWidget(part)
+            if part is self.begin:
+                inside.addSpacing(10)
         row = QHBoxLayout()
         row.addStretch(1)
         row.addWidget(card, 1000)

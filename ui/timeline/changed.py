@@ -8,8 +8,8 @@ from PySide6.QtGui import QTextBlockFormat, QTextCharFormat, QTextCursor
 from core.domain.steps import Step
 from core.timeline.difference import Difference, difference, is_text
 from ui.theme import Look, blend
+from ui.timeline.causes import CauseRows
 from ui.timeline.output import FittedWords
-from ui.timeline.pages import Rows
 from ui.visible import cut_lines, visible
 from ui.widgets.picture import is_picture
 
@@ -20,7 +20,7 @@ FILES: Final = 3
 SIGNS: Final = {"+": "+ ", "-": "− ", " ": "  "}
 
 
-class PaneRows(Rows, Protocol):
+class PaneRows(CauseRows, Protocol):
     """What the pane of a step reads."""
 
     def kept(self, blob: str) -> bytes | None: ...

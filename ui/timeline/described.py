@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from core.domain.steps import Step
 from ui.figures import amount, duration, size, time_of_day
 from ui.looks import badges, kind_look, status_look, words
+from ui.timeline.causes import CauseRows, causes
 from ui.timeline.pages import Rows
 
 WHY_LIMIT = 1_200
@@ -40,7 +41,7 @@ class Described(NamedTuple):
     raw: str
 
 
-def describe(rows: Rows, session: str, step: Step, lasted: int) -> Described:
+def describe(rows: CauseRows, session: str, step: Step, lasted: int) -> Described:
     """Everything that the pane shows of a step, long text aside."""
     entries = [entry for seq in sorted({step.first, step.last}) if (entry := rows.entry(session, seq))]
     title = words(kind_look(step.kind).title)
@@ -50,6 +51,7 @@ def describe(rows: Rows, session: str, step: Step, lasted: int) -> Described:
         title = f"{title} {step.run}"
     facts = [("Result", _result(step)), ("Started", _started(step, lasted))]
     facts += [fact for entry in entries for fact in _told(entry)]
+    facts += causes(rows, session, step)
     facts.append(("Why", _why(rows, session, step)))
     return Described(
         title,

@@ -79,6 +79,10 @@ class FindInRun(QWidget):
         self._show_field(False)
         self.closed.emit()
 
+    def shorten(self, short: bool) -> None:
+        """Only its icon stands there: the room is narrow."""
+        self._open.shorten(short)
+
     def step(self, by: int) -> None:
         """The next match, or the one before; after the last comes the first."""
         if self._soon.isActive():

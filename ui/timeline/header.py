@@ -1,10 +1,11 @@
 """The top of a run's page: what it is called, how it stands, what it came to, and what can be done with it."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
@@ -15,11 +16,15 @@ from ui.theme import Look, blend
 from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.tip import tip
 from ui.widgets.words import hairline
 
 GOING: Final = frozenset({"running", "waiting"})
 ICON: Final = 14
 GAP: Final = 16
+NARROW: Final = 520
+FOLDER: Final = 110  # of a folder's name, before anything else gives way for it
+GIVE_WAY: Final = ("footprints", "git-branch", "coins", "cpu")
 
 
 class Fact(NamedTuple):
@@ -48,7 +53,7 @@ def facts(row: SessionRow, lasted: int, branch: str = "") -> list[Fact]:
 
 
 class FactLine(QWidget):
-    """Small icons with words, on one line; the first gives way when there is no room."""
+    """Small icons with words, on one line; all of them are told where the pointer rests."""
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -61,6 +66,7 @@ class FactLine(QWidget):
         if shown != self._facts:
             self._facts = shown
             self.setAccessibleName(", ".join(fact.text for fact in shown))
+            self.setToolTip(tip(" · ".join(fact.text for fact in shown)))
             self.update()
 
     def restyle(self, look: Look) -> None:
@@ -76,17 +82,33 @@ class FactLine(QWidget):
         with QPainter(self) as painter:
             metrics, side = QFontMetrics(look.fonts.second), look.size(ICON)
             painter.setFont(look.fonts.second)
-            widths = [metrics.horizontalAdvance(fact.text) + side + 6 for fact in self._facts]
-            over = max(0, sum(widths) + GAP * (len(widths) - 1) - self.width())
+            shown = self.fitting(lambda fact: metrics.horizontalAdvance(fact.text) + side + 6)
             x = 0
-            for place, (fact, width) in enumerate(zip(self._facts, widths, strict=True)):
-                room = max(side + 30, width - over) if place == 0 else width
+            for fact, room in shown:
                 picture = pixmap(fact.icon, look.theme.third, side, self.devicePixelRatioF())
                 painter.drawPixmap(x, (self.height() - side) // 2, picture)
                 text = metrics.elidedText(fact.text, Qt.TextElideMode.ElideMiddle, room - side - 5)
                 painter.setPen(look.theme.second)
                 painter.drawText(x + side + 6, (self.height() + metrics.ascent() - metrics.descent()) // 2, text)
                 x += room + GAP
+
+    def fitting(self, width_of: Callable[[Fact], int]) -> list[tuple[Fact, int]]:
+        """What there is room for: the model loses its server's name, then facts give way, then the folder is cut."""
+        shown, room = list(self._facts), self.width()
+        least = self._look.size(FOLDER)
+
+        def over() -> int:
+            widths = [width_of(fact) for fact in shown]
+            return sum(widths) + GAP * (len(widths) - 1) - room
+
+        if over() > 0:
+            shown = [fact._replace(text=fact.text.rpartition("/")[2]) if fact.icon == "cpu" else fact for fact in shown]
+        for name in GIVE_WAY:
+            first = width_of(shown[0]) if shown else 0
+            if over() - max(0, first - least) > 0:
+                shown = [fact for fact in shown if fact.icon != name]
+        cut = max(0, over())
+        return [(fact, width_of(fact) - (0 if place else cut)) for place, fact in enumerate(shown)]
 
 
 class Pill(QWidget):
@@ -95,12 +117,20 @@ class Pill(QWidget):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._status = "done"
+        self._status, self._short = "done", False
         self.setObjectName("run.status")
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
+    def shorten(self, short: bool) -> None:
+        """Only the glyph, where there is no room for the word."""
+        if short != self._short:
+            self._short = short
+            self.updateGeometry()
+            self.update()
+
     def show_status(self, status: str) -> None:
         self._status = status
+        self.setToolTip(self._word())
         self.setAccessibleName(self._word())
         self.updateGeometry()
         self.update()
@@ -112,7 +142,8 @@ class Pill(QWidget):
 
     def sizeHint(self) -> QSize:
         metrics = QFontMetrics(self._look.fonts.second)
-        return QSize(metrics.horizontalAdvance(self._word()) + self._look.size(ICON) + 22, metrics.height() + 7)
+        word = 0 if self._short else metrics.horizontalAdvance(self._word()) + 6
+        return QSize(word + self._look.size(ICON) + 16, metrics.height() + 7)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, side = self._look.theme, self._look.size(ICON)
@@ -125,6 +156,8 @@ class Pill(QWidget):
             painter.drawRoundedRect(QRectF(self.rect()), self.height() / 2, self.height() / 2)
             picture = pixmap(look.icon, colour, side, self.devicePixelRatioF())
             painter.drawPixmap(8, (self.height() - side) // 2, picture)
+            if self._short:
+                return
             painter.setFont(self._look.fonts.second)
             painter.setPen(colour)
             place = self.rect().adjusted(8 + side + 5, 0, 0, 0)
@@ -207,6 +240,10 @@ class RunHeader(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         upper.addStrut(self._stop.sizeHint().height())
 
+    @property
+    def look(self) -> Look:
+        return self._look
+
     def show_branch(self, folder: str, name: str) -> None:
         """The git branch of a folder; it shows with the next figures."""
         if folder == self._folder:
@@ -227,6 +264,10 @@ class RunHeader(QWidget):
 
     def show_facts(self, row: SessionRow, lasted: int) -> None:
         self._facts.show_facts(facts(row, lasted, self._branch))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._pill.shorten(self.width() < self._look.size(NARROW))
 
     def restyle(self, look: Look) -> None:
         self._look = look

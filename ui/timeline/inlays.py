@@ -30,12 +30,14 @@ class Inlays:
         step = self._rows.step(place)
         if step is None and not self._rows.is_draft(place):
             return heights.work
+        if step and self._rows.is_hidden(place):
+            return 0
+        if step and self._rows.is_nested(step.row):
+            return heights.work
         if step is None or kind_look(step.kind).shape == "reply":
             row = step.row if step else DRAFT
             text = self._replies.height(row, self._painter.columns(width).text_width, lambda: self._rows.words(place))
             return text + heights.reply_above + heights.reply_below
-        if step.kind == "read" and self._rows.is_hidden(place):
-            return 0
         if step.kind == "end":
             return self.endings.height(step, self.end_of(step))
         return self._painter.height(step, width)

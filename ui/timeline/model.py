@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from core.domain.clock import SECOND, Clock, now
-from core.domain.steps import OPEN, Step
-from ui.looks import spoken_row, words
-from ui.timeline.folds import Folds
+from core.domain.steps import OPEN, Step, verb
+from ui.looks import kind_look, spoken_row, words
+from ui.plain import plain
 from ui.timeline.likes import Group, Likes, summary
-from ui.timeline.pages import Pages, Rows, first_row
+from ui.timeline.nested import NestedRows
+from ui.timeline.nests import SPAN, UNSEEN
+from ui.timeline.pages import Rows, first_row
+from ui.visible import visible
 
 WORDS_LIMIT = 64 * 1024
 ALWAYS_SHOWN = frozenset({"run", "person", "reply", "question", "interrupted", "end"})
@@ -27,8 +30,12 @@ AnyIndex = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
 
 
-class TimelineModel(QAbstractTableModel):
-    """A *row* is a step's number in its session; a *place* is where it stands in this model, folded rows left out."""
+class TimelineModel(NestedRows):
+    """A *row* is a step's number in its session; a *place* is where it stands in this model, folded rows left out.
+
+    A row of a sub-agent that is unfolded has a number of its own here, by which everybody may call it; `origin` knows
+    what it is in its session.
+    """
 
     grew = Signal(int)
     """Rows that came at the end and are not folded away."""
@@ -36,16 +43,12 @@ class TimelineModel(QAbstractTableModel):
     """The row of the finished reply that stands where its draft was."""
 
     def __init__(self, rows: Rows, clock: Clock = now, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._rows = rows
+        super().__init__(rows, parent)
         self._clock = clock
         self._start("", 0)
 
     def _start(self, session: str, count: int) -> None:
-        self.session = session
-        self._count = count
-        self._pages = Pages(self._rows, session)
-        self._folds = Folds()
+        self._begin(session, count)
         self._likes = Likes(self._pages.page)
         self._folded: set[int] = set()
         self._headers: dict[int, int] = {}
@@ -68,7 +71,7 @@ class TimelineModel(QAbstractTableModel):
             self._pages.put(latest[row])
         self._likes.forget(rows)
         for row in rows:
-            if row < self._count and (place := self._folds.place(row)) is not None:
+            if row < self._count and (place := self.place(row)) is not None:
                 self._changed(place)
         if rows and rows[-1] >= self._count:
             shown = self._count - self._folds.hidden
@@ -98,20 +101,14 @@ class TimelineModel(QAbstractTableModel):
 
     # reading
 
-    @property
-    def count(self) -> int:
-        """Rows of the session, folded ones too."""
-        return self._count
-
-    def step(self, place: int) -> Step | None:
-        """The step at a place; None for the draft."""
-        row = self._folds.row(place)
-        return self._pages.step(row) if 0 <= row < self._count else None
-
     def shown(self, place: int) -> Step | None:
         """What the row at a place shows: its step, or all those that it stands for."""
         step = self.step(place)
-        group = self._likes.closed(step.row) if step and step.kind == "read" else None
+        if step and step.kind == "delegate":
+            return self._family.told(self.origin(step.row)[0], step)
+        if step and step.kind == "fork":
+            return self._family.forked(step)
+        group = self._likes.closed(step.row) if step and step.kind == "read" and step.row < SPAN else None
         if group is None:
             return step
         return summary([each for row in range(*group) if (each := self._pages.step(row))])
@@ -119,7 +116,7 @@ class TimelineModel(QAbstractTableModel):
     def group(self, place: int) -> tuple[Group, bool] | None:
         """The like reads that begin at a place, and whether they are shown one by one."""
         step = self.step(place)
-        group = self._likes.group(step.row) if step and step.kind == "read" else None
+        group = self._likes.group(step.row) if step and step.kind == "read" and step.row < SPAN else None
         if group is None or step is None or group.first != step.row:
             return None
         return group, self._likes.closed(step.row) is None
@@ -127,6 +124,8 @@ class TimelineModel(QAbstractTableModel):
     def is_hidden(self, place: int) -> bool:
         """Does the row at this place take no room, because another stands for it?"""
         step = self.step(place)
+        if step is not None and step.row >= SPAN:
+            return step.kind in UNSEEN
         return step is not None and step.kind == "read" and self._likes.hides(step.row)
 
     def turn(self, group: Group) -> None:
@@ -145,13 +144,6 @@ class TimelineModel(QAbstractTableModel):
         if first is not None and last is not None:
             self.dataChanged.emit(self.index(first, 0), self.index(last, 0))
 
-    def step_of_row(self, row: int) -> Step | None:
-        return self._pages.step(row) if 0 <= row < self._count else None
-
-    def place(self, row: int) -> int | None:
-        """Where a row stands; None while it is folded away."""
-        return self._folds.place(row) if 0 <= row < self._count else None
-
     def is_draft(self, place: int) -> bool:
         return self._draft is not None and place == self.rowCount() - 1
 
@@ -163,7 +155,8 @@ class TimelineModel(QAbstractTableModel):
         if step is None:
             return ""
         if step.row not in self._words:
-            self._words[step.row] = self._rows.words(self.session, step.first, "text", WORDS_LIMIT + 1)
+            session = self.origin(step.row)[0]
+            self._words[step.row] = self._rows.words(session, step.first, "text", WORDS_LIMIT + 1)
             if len(self._words) > WORDS_KEPT:
                 del self._words[next(iter(self._words))]
         return self._words[step.row]
@@ -206,6 +199,16 @@ class TimelineModel(QAbstractTableModel):
         """The first row of a run, or where it would stand."""
         return first_row(run, self._count, self._run_of)
 
+    def run_beside(self, step: Step | None, by: int) -> Step | None:
+        """The header of the run after the one of a step, or of its own and then of the one before; else the last."""
+        step = step or self.step_of_row(self._count - 1)
+        header = self.header(step.run) if step else None
+        if step is None or (by < 0 and header and header.row < self.root_row(step.row)):
+            return header
+        row = self.first_row(step.run + 1) if by > 0 else self.first_row(step.run) - 1
+        neighbour = self.step_of_row(row)
+        return self.header(neighbour.run) if neighbour else None
+
     # folding
 
     def is_folded(self, run: int) -> bool:
@@ -216,17 +219,21 @@ class TimelineModel(QAbstractTableModel):
         if run in self._folded:
             self._folded.discard(run)
             for first, end in reversed(self._folds.between(self.first_row(run), self.first_row(run + 1))):
-                place = first - self._hidden_before(first)
+                place = self._nests.place(0, first - self._hidden_before(first))
                 self.beginInsertRows(QModelIndex(), place, place + end - first - 1)
                 self._folds.show(first, end)
+                self._nests.lay_out()
                 self.endInsertRows()
         elif header := self.header(run):
-            self._folded.add(run)
             first, end = self._work_of(header)
+            for nest in [nest for nest in self._nests if first <= nest.anchor < end]:
+                self._close(nest)
+            self._folded.add(run)
             if first < end:
-                place = first - self._hidden_before(first)
+                place = self._nests.place(0, first - self._hidden_before(first))
                 self.beginRemoveRows(QModelIndex(), place, place + end - first - 1)
                 self._folds.hide(first, end)
+                self._nests.lay_out()
                 self.endRemoveRows()
         if (header := self.header(run)) and (place_of := self.place(header.row)) is not None:
             self._changed(place_of)
@@ -258,7 +265,7 @@ class TimelineModel(QAbstractTableModel):
                 self.settled.emit(first)
                 self._changed(self.rowCount() - 1)
             else:
-                place = self._count - self._folds.hidden
+                place = self._end
                 self.beginInsertRows(QModelIndex(), place, place + last - first - 1)
                 self._count = last
                 self.endInsertRows()
@@ -285,14 +292,16 @@ class TimelineModel(QAbstractTableModel):
         step = self._pages.peek(row)
         return step.run if step else 0
 
-    def _changed(self, place: int) -> None:
-        index = self.index(place, 0)
-        self.dataChanged.emit(index, index)
+    def _spoken(self, step: Step, place: int) -> str:
+        said = spoken_row(step, self.lasted(step))
+        if kind_look(step.kind).shape not in {"reply", "bubble"}:
+            return said
+        return f"{words(verb(step.kind, step.status))} {plain(self.words(place)) or visible(step.object)}".strip()
 
     # Qt
 
     def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
-        return 0 if parent.isValid() else self._count - self._folds.hidden + (self._draft is not None)
+        return 0 if parent.isValid() else self._end + (self._draft is not None)
 
     def columnCount(self, parent: AnyIndex = NOWHERE) -> int:
         return 0 if parent.isValid() else 1
@@ -309,7 +318,10 @@ class TimelineModel(QAbstractTableModel):
             if self.is_draft(place):
                 return self.tr("Replying")
             step = self.shown(place)
-            said = spoken_row(step, self.lasted(step)) if step else ""
+            said = self._spoken(step, place) if step else ""
+            if step and self.is_nested(step.row):
+                said = f"{words('Sub-agent')}: {said}"
             group = self.group(place)
-            return f"{said}, {words('open') if group[1] else words('closed')}" if group else said
+            unfolded = group[1] if group else self.unfolded(step.row) if step else None
+            return said if unfolded is None else f"{said}, {words('open' if unfolded else 'closed')}"
         return None

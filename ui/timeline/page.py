@@ -25,6 +25,7 @@ from ui.widgets.tabs import Figure, TabLine
 TICK_MS: Final = 1_000
 TAIL_ROWS: Final = 40
 STEPS: Final = "steps"
+NARROW: Final = 660  # below this finding is only an icon beside the tabs
 
 
 class RunRows(Rows, Sampled, Found, Protocol):
@@ -96,7 +97,7 @@ class RunPage(QWidget):
         self._header.branch_wanted.connect(self.branch_wanted)
         self._header.compare.connect(self.compare)
         self._header.export.connect(self.export)
-        self._header.fork.connect(lambda: self.fork.emit(self._chosen.last if self._chosen else 0))
+        self._header.fork.connect(lambda: self.fork.emit(self._fork_at()))
         self._bar.settle.connect(self.settle)
         self._view.chosen.connect(self._choose)
         self._view.opened.connect(self.step_opened)
@@ -165,6 +166,24 @@ class RunPage(QWidget):
         self.step_chosen.emit(step)
 
     @property
+    def chosen(self) -> Step | None:
+        """The step the person looks at, as it was when they chose it."""
+        return self._chosen
+
+    def origin(self, step: Step) -> tuple[str, Step]:
+        """The session a step belongs to, and the step as that one has it: it may be of a sub-agent."""
+        session, row = self._model.origin(step.row)
+        return session, step._replace(row=row)
+
+    def hear_child(self, row: SessionRow, steps: Sequence[Step]) -> None:
+        """What a sub-agent of a session that stands here does."""
+        self._model.hear_child(row, steps, at_tail=self._view.following)
+
+    def _fork_at(self) -> int:
+        chosen = self._chosen and self._model.step_of_row(self._model.root_row(self._chosen.row))
+        return chosen.last if chosen else 0
+
+    @property
     def view(self) -> TimelineView:
         return self._view
 
@@ -207,7 +226,7 @@ class RunPage(QWidget):
     def run_rows(self, row: int) -> tuple[int, int]:
         """The rows of the run that a row belongs to, of the latest run for none: the first, and where it ends."""
         model = self._model
-        step = model.step_of_row(row if row >= 0 else model.count - 1)
+        step = model.step_of_row(model.root_row(row) if row >= 0 else model.count - 1)
         run = step.run if step else 0
         return model.first_row(run), model.first_row(run + 1)
 
@@ -258,4 +277,5 @@ class RunPage(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._find.shorten(self.width() < self._header.look.size(NARROW))
         self._place_latest()

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 
 PAGE = 200
@@ -17,6 +18,10 @@ class Rows(Protocol):
     def words(self, session: str, seq: int, field: str = "text", limit: int | None = None) -> str: ...
 
     def entry(self, session: str, seq: int) -> dict[str, Any]: ...
+
+    def children(self, session: str) -> list[SessionRow]: ...
+
+    def session(self, name: str) -> SessionRow | None: ...
 
 
 class Pages:

@@ -93,12 +93,20 @@ class RowPainter(QStyledItemDelegate):
     def _work(self, painter: QPainter, box: QRect, step: Step) -> None:
         columns, theme, fonts = self.columns(box.width()), self._look.theme, self._look.fonts
         look, status = kind_look(step.kind), status_look(step.status)
-        if step.number:
-            self._text(painter, QRect(0, box.y(), columns.number_right, box.height()), str(step.number), theme.third,
-                       fonts.second, RIGHT)  # fmt: skip
         shift = step.depth * DEPTH_INDENT
+        if step.number:
+            self._text(painter, QRect(0, box.y(), columns.number_right + shift, box.height()), str(step.number),
+                       theme.third, fonts.second, RIGHT)  # fmt: skip
+        for depth in range(step.depth):  # a line leads down from the step that gave the work
+            x = columns.number_right + depth * DEPTH_INDENT - 2
+            painter.fillRect(x, box.y(), 1, box.height(), theme.line)
         self._icon(painter, look.icon, theme.colour(look.token), columns.icon + shift, box)
-        right = self._badges(painter, columns.badge_right, box, badges(step))
+        right = columns.badge_right
+        if (unfolded := self._model.unfolded(step.row)) is not None:
+            right -= ICON
+            self._icon(painter, "chevron-down" if unfolded else "chevron-right", theme.second, right, box)
+            right -= 6
+        right = self._badges(painter, right, box, badges(step))
         x = columns.verb + shift
         word = words(verb(step.kind, step.status))
         self._text(painter, QRect(x, box.y(), max(0, right - x), box.height()), word, theme.text, fonts.strong)
@@ -118,7 +126,8 @@ class RowPainter(QStyledItemDelegate):
 
     def _arrow(self, step: Step) -> str:
         """At the first of several like reads, where a header has its own; all of them went well."""
-        place = self._model.place(step.row) if step.kind == "read" else None
+        quiet = step.kind == "read" and not self._model.is_nested(step.row)
+        place = self._model.place(step.row) if quiet else None
         group = self._model.group(place) if place is not None else None
         return ("chevron-down" if group[1] else "chevron-right") if group else ""
 
@@ -185,6 +194,7 @@ class RowPainter(QStyledItemDelegate):
             tenths,
             self._model.axis(step.run),
             self._arrow(step),
+            self._model.unfolded(step.row),
         )
         inside = QRect(0, 0, box.width(), box.height())
         ground = theme.selection if chosen else theme.background
@@ -247,7 +257,7 @@ class RowPainter(QStyledItemDelegate):
         if step is None or box.height() <= 0:
             return
         chosen = QStyle.StateFlag.State_Selected in option.state
-        shape = kind_look(step.kind).shape
+        shape = "work" if self._model.is_nested(step.row) else kind_look(step.kind).shape
         if shape == "work":
             self._paint_picture(painter, box, step, chosen)
             return

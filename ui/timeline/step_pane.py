@@ -47,7 +47,8 @@ class StepPane(QFrame):
     folded = Signal()
     row_wanted = Signal(int)
     changes_wanted = Signal(str)
-    child_wanted = Signal(object)
+    child_wanted = Signal(str, str)
+    """The session that gave work to a sub-agent, and the call with which it did."""
 
     def __init__(self, look: Look, rows: PaneRows, *, clock: Clock = now, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -131,6 +132,11 @@ class StepPane(QFrame):
         self._show_tabs(output=told.output is not None, context=self._request > 0, raw=True)
         self._show_summary(self._summarise(told, head))
         self._show_tab(self._tabs.currentIndex())
+
+    @property
+    def session(self) -> str:
+        """The session of the step that is shown; empty where none is."""
+        return self._session
 
     def parts(self) -> list[str]:
         """The parts there are of this step besides the summary."""
@@ -216,8 +222,8 @@ class StepPane(QFrame):
             facts.addRow(caption, self._words(said, name))
         layout.addLayout(facts)
         if self._step.kind == "delegate":
-            watch = Button(self._look, self.tr("Watch it beside"), name="step.child", icon="columns-2", hint="Enter")
-            watch.clicked.connect(lambda: self.child_wanted.emit(self._step))
+            watch = Button(self._look, self.tr("Watch it beside"), name="step.child", icon="columns-2")
+            watch.clicked.connect(lambda: self.child_wanted.emit(self._session, self._step.key))
             layout.addWidget(watch, 0, Qt.AlignmentFlag.AlignLeft)
         self._add_pictures(layout)
         for changed in changed_by(self._rows, self._session, self._step)[:FILES]:

@@ -1,6 +1,7 @@
 """The list of a run's steps: live, still while it is read, and as quick for a million rows as for ten."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
@@ -142,34 +143,25 @@ class TimelineView(BareTable):
     def step_run(self, by: int) -> None:
         """Go to the header of the previous (-1) or next (1) run."""
         place = self._chosen_place()
-        step = self._rows.step(place) if place >= 0 else None
-        if step is None:
-            step = self._rows.step_of_row(self._rows.count - 1)
-        if step is None:
-            return
-        header = self._rows.header(step.run)
-        if by > 0:
-            neighbour = self._rows.step_of_row(self._rows.first_row(step.run + 1))
-            header = self._rows.header(neighbour.run) if neighbour else None
-        elif header and header.row >= step.row:
-            neighbour = self._rows.step_of_row(self._rows.first_row(step.run) - 1)
-            header = self._rows.header(neighbour.run) if neighbour else None
-        if header:
+        chosen = self._rows.step(place) if place >= 0 else None
+        if header := self._rows.run_beside(chosen, by):
             self.select_row(header.row)
 
     def toggle(self, place: int) -> None:
-        """Fold or unfold the run or the like reads that begin here; this row stays where it is."""
-        step = self._rows.step(place)
-        if group := self._rows.group(place):
-            self._following = False
-            self._rows.turn(group[0])
-            self.settle()
-            self._note_tail()
+        """Fold or unfold the run, the like reads or the sub-agent that begin here; this row stays where it is."""
+        step, group = self._rows.step(place), self._rows.group(place)
+        if group:
+            turn = partial(self._rows.turn, group[0])
         elif step and step.kind == "run":
-            self._following = False
-            self._rows.toggle(step.run)
-            self.settle()
-            self._note_tail()
+            turn = partial(self._rows.toggle, step.run)
+        elif step and self._rows.unfolded(step.row) is not None:
+            turn = partial(self._rows.turn_nest, step.row)
+        else:
+            return
+        self._following = False
+        turn()
+        self.settle()
+        self._note_tail()
 
     # heights
 
@@ -238,7 +230,8 @@ class TimelineView(BareTable):
     def _place_inlays(self) -> None:
         """Widgets for what is near the screen, and the clock for rows that are still going."""
         first, last, going = self._inlays.place(self)
-        shown = [step.row for place in (first, last) if place >= 0 and (step := self._rows.step(place))]
+        ends = (self._rows.step(place) for place in (first, last) if place >= 0)
+        shown = [self._rows.root_row(step.row) for step in ends if step]
         if shown:
             self.seen.emit(shown[0], shown[-1] if len(shown) > 1 else self._rows.count - 1)
         if going != self._tick.isActive():
@@ -295,7 +288,12 @@ class TimelineView(BareTable):
         """A header folds wherever it is clicked; the first of like reads that are shown only at its arrow."""
         group = self._rows.group(index.row())
         arrow = self._painter.columns(self.viewport().width()).glyph - ARROW_ROOM
-        if group is None or not group[1] or self._pressed_at >= arrow:
+        step = self._rows.step(index.row())
+        if step and step.kind == "delegate":
+            arrow = self._painter.columns(self.viewport().width()).badge_right - ARROW_ROOM
+            if arrow - 2 * ARROW_ROOM <= self._pressed_at < arrow + 2 * ARROW_ROOM:
+                self.toggle(index.row())
+        elif group is None or not group[1] or self._pressed_at >= arrow:
             self.toggle(index.row())
 
     def _choose(self) -> None:
@@ -311,7 +309,7 @@ class TimelineView(BareTable):
 
     def _open(self, place: int) -> None:
         step = self._rows.step(place)
-        if step and (step.kind == "run" or self._rows.group(place)):
+        if step and (step.kind == "run" or self._rows.group(place) or self._rows.unfolded(step.row) is not None):
             self.toggle(place)
         elif step:
             self.opened.emit(step)
@@ -362,12 +360,24 @@ class TimelineView(BareTable):
                 self.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderPageStepSub)
             case keys.Key_Return | keys.Key_Enter:
                 self._open(place)
+            case keys.Key_Right | keys.Key_Left:
+                self._unfold(place, wanted=event.key() == keys.Key_Right)
             case keys.Key_BracketLeft:
                 self.step_run(-1)
             case keys.Key_BracketRight:
                 self.step_run(1)
             case _:
                 event.ignore()
+
+    def _unfold(self, place: int, *, wanted: bool) -> None:
+        """Show the steps of a sub-agent, or fold them away; from among them, go to the step that gave the work."""
+        step = self._rows.step(place) if place >= 0 else None
+        if step is None:
+            return
+        if self._rows.unfolded(step.row) is (not wanted):
+            self.toggle(place)
+        elif not wanted and (above := self._rows.gave(step.row)) is not None:
+            self.select(above)
 
     def _next(self, place: int, by: int) -> int:
         """The next row that is on screen; the same where there is none."""

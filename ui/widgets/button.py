@@ -33,7 +33,7 @@ class Button(QPushButton):
     ) -> None:
         super().__init__(text, parent)
         self._look, self._tone, self._icon, self._hint = look, tone, icon, hint
-        self._opens = opens
+        self._opens, self._short = opens, False
         self.setObjectName(name)
         self.setAccessibleName(text)
         self.setAutoDefault(False)
@@ -65,6 +65,14 @@ class Button(QPushButton):
         self.updateGeometry()
         self.update()
 
+    def shorten(self, short: bool) -> None:
+        """Only the icon, where there is no room for the words."""
+        if short != self._short:
+            self._short = short
+            self.setToolTip(self.accessibleName() if short else "")
+            self.updateGeometry()
+            self.update()
+
     def sizeHint(self) -> QSize:
         height = max(28, QFontMetrics(self._look.fonts.strong).height() + 12)
         return QSize(round(self._content_width()) + 2 * PAD, height)
@@ -92,15 +100,15 @@ class Button(QPushButton):
             size = look.size(ICON)
             drawn = pixmap(self._icon, ink, size, self.devicePixelRatioF())
             painter.drawPixmap(QPointF(round(left), round(middle - size / 2)), drawn)
-            left += size + (GAP if self.text() else 0)
-        if self.text():
+            left += size + (GAP if self.text() and not self._short else 0)
+        if self.text() and not self._short:
             width = QFontMetrics(look.fonts.strong).horizontalAdvance(self.text())
             painter.setFont(look.fonts.strong)
             painter.setPen(ink)
             place = QRectF(left, 0, width + 1, self.height())
             painter.drawText(place, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
             left += width + GAP
-        if self._hint:
+        if self._hint and not self._short:
             self._paint_hint(painter, left, middle, ink)
         if self._opens:
             size = look.size(ARROW)
@@ -125,9 +133,9 @@ class Button(QPushButton):
         parts = []
         if self._icon:
             parts.append(self._look.size(ICON))
-        if self.text():
+        if self.text() and not self._short:
             parts.append(QFontMetrics(fonts.strong).horizontalAdvance(self.text()))
-        if self._hint:
+        if self._hint and not self._short:
             parts.append(QFontMetrics(fonts.caption).horizontalAdvance(self._hint) + 2 * CHIP_PAD)
         if self._opens:
             parts.append(self._look.size(ARROW))

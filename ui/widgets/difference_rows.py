@@ -90,7 +90,7 @@ class DifferenceRows(QAbstractTableModel):
         if row.sign == "head":
             return unchanged(int(row.text))
         said = {"-": self.tr("removed"), "+": self.tr("added")}.get(row.sign, "")
-        return f"{said} {row.old or row.new}: {row.text.rstrip()}".strip()
+        return visible(f"{said} {row.old or row.new}: {row.text.rstrip()}".strip())
 
 
 def unchanged(lines: int) -> str:

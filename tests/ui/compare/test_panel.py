@@ -1,16 +1,18 @@
 """Two sessions side by side: what is alike is folded, the first difference is marked, no cause is claimed."""
 
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QListView, QPushButton
+from PySide6.QtWidgets import QFileDialog, QLabel, QListView, QPushButton
 from pytestqt.qtbot import QtBot
 
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.timeline.align import Alignment, align
+from core.timeline.learnt import Learnt
 from tests.ui.hands import click, find, press
 from ui.compare.lines import lines
 from ui.compare.panel import ComparePanel
@@ -65,9 +67,10 @@ class Scene:
         self.gone: list[tuple[str, int]] = []
         self.picks: list[Callable[[str], None]] = []
         self.started: list[str] = []
+        self.told: list[str] = []
         self.panel = ComparePanel(
-            look=look, bridge=self, start=self.start, row=self.row, pick=lambda _, act: self.picks.append(act),
-            go_to=lambda name, seq: self.gone.append((name, seq)),
+            look=look, bridge=self, start=self.start, say=self.say, row=self.row,
+            pick=lambda _, act: self.picks.append(act), go_to=lambda name, seq: self.gone.append((name, seq)),
         )  # fmt: skip
 
     async def ask(self, work: Callable[[Any], Awaitable[Any]]) -> Any:
@@ -76,6 +79,9 @@ class Scene:
     def start(self, work: Coroutine[Any, Any, Any], name: str) -> None:
         work.close()
         self.started.append(name)
+
+    def say(self, text: str, undo: Callable[[], None] | None = None) -> None:
+        self.told.append(text)
 
     def row(self, name: str) -> SessionRow:
         return SessionRow(name, f"Title of {name}", model="a/b", cost=0.5)
@@ -135,3 +141,34 @@ def test_the_same_twice_and_nothing_at_all_are_said_in_words(scene: Scene) -> No
     assert scene.said("compare.said") == "Both did the same: 8 of 8 steps are equal."
     scene.panel.show_alignment(found([], []))
     assert scene.said("compare.said") == "Neither of them has a step yet."
+
+
+def test_what_only_one_had_of_memory_and_skills_is_said(scene: Scene) -> None:
+    had = Learnt({"m1": "The test database is reset at 02:00.", "m2": "Ask first."}, {"db-reset": 3})
+    both = Learnt({"m2": "Ask first."}, {"db-reset": 2})
+    scene.panel.open_on(("s1", "s2"))
+    scene.panel.show_alignment(replace(PARTED, learnt_a=both, learnt_b=had))
+    lines = scene.said("compare.said").split("\n")[1:]
+    assert lines == [
+        "Only the left one had the skill db-reset 2.",
+        "Only the right one had the memory “The test database is reset at 02:00” and the skill db-reset 3.",
+    ]
+    many = Learnt({str(n): f"Memory {n}" for n in range(9)})
+    scene.panel.show_alignment(replace(PARTED, learnt_a=many, learnt_b=many))
+    assert "\n" not in scene.said("compare.said")
+    scene.panel.show_alignment(replace(PARTED, learnt_a=many))
+    assert scene.said("compare.said").endswith("“Memory 0”, the memory “Memory 1” and 7 more memories and skills.")
+
+
+def test_a_comparison_is_exported_where_there_is_one(scene: Scene) -> None:
+    export = find(scene.panel, QPushButton, "compare.export")
+    scene.panel.open_on(("s1", "s2"))
+    assert not export.isEnabled()
+    scene.panel.show_alignment(PARTED)
+    click(export)
+    dialog = find(scene.panel, QFileDialog, "compare.file")
+    dialog.filterSelected.emit(dialog.nameFilters()[1])
+    assert dialog.defaultSuffix() == "csv"
+    dialog.close()
+    scene.panel.write("there.csv")
+    assert scene.started == ["compare", "export a comparison"]

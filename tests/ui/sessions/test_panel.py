@@ -132,9 +132,23 @@ def test_a_hit_is_chosen_with_its_place(panel: SessionsPanel, qtbot: QtBot) -> N
 def test_search_without_a_match_says_so(panel: SessionsPanel, qtbot: QtBot) -> None:
     panel.show_sessions([row("a")])
     panel.open_search()
-    write(find(panel, QLineEdit, "sessions.search"), "nowhere")
+    field = find(panel, QLineEdit, "sessions.search")
+    write(field, "nowhere")
     empty = find(panel, QLabel, "sessions.empty")
     assert empty.isVisible() and "nowhere" in empty.text()
+    press(field, Qt.Key.Key_Down)
+    assert field.hasFocus(), "there is no line to go to"
+
+
+def test_search_that_is_open_takes_the_keyboard_again(panel: SessionsPanel) -> None:
+    panel.show_sessions([row("a")])
+    panel.open_search()
+    field = find(panel, QLineEdit, "sessions.search")
+    write(field, "title")
+    press(field, Qt.Key.Key_Down)
+    assert not field.hasFocus()
+    panel.open_search()
+    assert field.hasFocus() and field.selectedText() == "title"
 
 
 def test_enter_in_the_search_chooses_the_first(panel: SessionsPanel, qtbot: QtBot) -> None:

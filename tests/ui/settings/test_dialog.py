@@ -98,3 +98,10 @@ def test_it_holds_at_the_largest_letters_and_without_rules(look: Look, qtbot: Qt
     qtbot.addWidget(dialog)
     dialog.show()
     assert find(dialog, QLabel, "settings.rules.trouble").text() == "They cannot be read."
+
+
+def test_it_fits_the_screen_at_the_largest_letters(look: Look, qtbot: QtBot) -> None:
+    dialog = SettingsDialog(Look(look.theme, load_fonts(2.0)), Shown(Settings(), ()), None)
+    qtbot.addWidget(dialog)
+    room = dialog.screen().availableGeometry().size()
+    assert dialog.width() <= room.width() and dialog.height() <= room.height()

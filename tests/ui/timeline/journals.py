@@ -1,9 +1,11 @@
 """Sessions to look at: rows kept in a list, and a realistic run."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from core.domain.clock import SECOND
+from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.store.marks import Mark
 
@@ -44,6 +46,22 @@ class ListedRows:
 
     def row_of(self, session: str, seq: int) -> int | None:
         return next((step.row for step in self.rows if seq in (step.first, step.last)), None)
+
+    def lines(
+        self, session: str, kinds: Iterable[str], after: int, until: int, most: int = 1_000
+    ) -> list[dict[str, Any]]:
+        wanted = set(kinds)
+        return [
+            {"seq": seq, "run": 1, **entry}
+            for seq, entry in sorted(self.entries.items())
+            if after < seq <= until and entry.get("kind") in wanted
+        ]
+
+    def children(self, session: str) -> list[SessionRow]:
+        return []
+
+    def session(self, name: str) -> SessionRow | None:
+        return None
 
     def add(self, kind: str, status: str = "done", *, said: str = "", **values: Any) -> Step:
         """One more row; `said` is the whole text of a row of words."""

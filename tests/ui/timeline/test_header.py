@@ -5,7 +5,7 @@ from pytestqt.qtbot import QtBot
 
 from core.domain.sessions import SessionRow
 from ui.theme import Look
-from ui.timeline.header import FactLine, RunHeader
+from ui.timeline.header import FactLine, RunHeader, facts
 
 
 @pytest.fixture
@@ -41,3 +41,22 @@ def test_it_is_asked_for_once_a_round(header: RunHeader) -> None:
     for each in (row, row._replace(seq=9), row._replace(rounds=2), row._replace(rounds=2, status="done")):
         header.show_session(each, 0)
     assert asked == ["/src/shop"] * 3
+
+
+def test_in_a_narrow_header_facts_give_way_before_the_folder_cannot_be_read(look: Look, qtbot: QtBot) -> None:
+    line = FactLine(look)
+    qtbot.addWidget(line)
+    row = SessionRow(
+        "s1", "One", "/srv/work/checkout", "anthropic/claude-sonnet-4-5", "done", rounds=4, tokens=105_000, cost=0.44
+    )
+    line.show_facts(facts(row, 48_000_000, "feature/till"))
+
+    def shown(width: int) -> list[str]:
+        line.resize(width, 20)
+        return [fact.text for fact, _ in line.fitting(lambda fact: 8 * len(fact.text) + 20)]
+
+    assert shown(2_000)[2] == "anthropic/claude-sonnet-4-5" and len(shown(2_000)) == 6
+    assert shown(750)[2] == "claude-sonnet-4-5" and "4 rounds" in shown(750)
+    assert "4 rounds" not in shown(600) and "105k tok · $0.44" in shown(600)
+    assert shown(200) == ["/srv/work/checkout", "48s"]
+    assert "claude" in line.toolTip() and "feature/till" in line.accessibleName()

@@ -9,6 +9,7 @@ from PySide6.QtCore import QModelIndex, Qt
 from pytestqt.qtbot import QtBot
 
 from core.domain.clock import SECOND
+from core.domain.sessions import SessionRow
 from core.domain.steps import VERBS
 from tests.ui.timeline.journals import START, ListedRows, letter
 from ui.looks import KINDS, STATUSES
@@ -204,3 +205,28 @@ def test_folds_agree_with_a_plain_list(hidden: set[int]) -> None:
     assert [folds.row(place) for place in range(len(left))] == left
     assert [folds.place(row) for row in left] == list(range(len(left)))
     assert all(folds.place(row) is None for row in hidden)
+
+
+def test_a_reply_is_read_aloud_without_signs_and_in_full() -> None:
+    rows = ListedRows()
+    said = "**Done.** See `a.py` and [the page](https://example.org):\n\n- one\n- *two*\n\n```\nls -l\n```"
+    rows.add("reply", said=said)
+    rows.add("person", said="# Now\nthe _rest_")
+    model = TimelineModel(rows)
+    model.open("s", 2)
+    assert model.index(0, 0).data() == "Replied Done. See a.py and the page:\none\ntwo\nls -l"
+    assert model.index(1, 0).data() == "You said Now\nthe rest"
+
+
+def test_a_fork_names_the_session_it_came_from_by_its_title() -> None:
+    class Named(ListedRows):
+        def session(self, name: str) -> SessionRow | None:
+            return SessionRow(name, "Write the letter") if name == "s1" else None
+
+    rows = Named()
+    rows.add("fork", object="s1")
+    rows.add("fork", object="gone")
+    model = TimelineModel(rows)
+    model.open("s", 2)
+    assert "Forked from Write the letter" in model.index(0, 0).data()
+    assert "Forked from gone" in model.index(1, 0).data()

@@ -8,6 +8,7 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication, QToolButton
 from pytestqt.qtbot import QtBot
 
+from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from tests.ui.hands import click, press
 from tests.ui.timeline.journals import ANSWER, START, ListedRows, letter
@@ -316,6 +317,12 @@ class Endless:
 
     def entry(self, session: str, seq: int) -> dict[str, object]:
         return {}
+
+    def children(self, session: str) -> list[SessionRow]:
+        return []
+
+    def session(self, name: str) -> SessionRow | None:
+        return None
 
 
 def test_a_million_rows_read_only_what_is_shown(qtbot: QtBot, look: Look) -> None:

@@ -1,0 +1,40 @@
+"""What a tool server printed, to be read and copied."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+
+from core.domain.visible import cut_lines
+from ui.theme import Look
+from ui.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.words import label
+
+
+class LogDialog(QDialog):
+    def __init__(self, look: Look, server: str, printed: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("log")
+        self.setWindowTitle(self.tr("What {} printed").format(server))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 16, 20, 16)
+        column.setSpacing(10)
+        column.addWidget(label(self.tr("What {} printed when it ran last").format(server), look.fonts.bold, wrap=True))
+        if printed.strip():
+            text = QPlainTextEdit(cut_lines(visible(printed)))
+            text.setObjectName("log.text")
+            text.setAccessibleName(self.windowTitle())
+            text.setReadOnly(True)
+            text.setFont(look.fonts.mono)
+            column.addWidget(text, 1)
+            bar = text.verticalScrollBar()
+            bar.setValue(bar.maximum())
+        else:
+            column.addWidget(label(self.tr("Nothing yet."), look.fonts.text, "second", name="log.none"), 1)
+        close = Button(look, self.tr("Close"), name="log.close", hint=self.tr("Esc"))
+        close.clicked.connect(self.accept)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(close)
+        column.addLayout(row)
+        self.resize(look.size(640), look.size(420))
