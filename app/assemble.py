@@ -22,6 +22,7 @@ from core.engine.trust import obeyed
 from core.learning.review import Reviews
 from core.memory.hand import Hand, ground
 from core.memory.index import indexed
+from core.memory.meaning import Meaning
 from core.memory.memory import Memories
 from core.memory.notes import Notes
 from core.models.catalogue import Catalogue
@@ -60,6 +61,7 @@ class Services:
     remembered: MemoryBook
     proposals: Proposals
     reviews: Reviews
+    meaning: Meaning
 
     @property
     def notes(self) -> tuple[Trouble, ...]:
@@ -70,6 +72,7 @@ class Services:
         """End what goes, then let go of the file: the writing connection last, it checkpoints."""
         await self.reviews.close()
         await self.runs.close()
+        await self.meaning.close()
         await self.servers.close()
         await self.guests.close()
         self.reader.close()
@@ -94,7 +97,9 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
     book = RuleBook(opened.path, opened.database, frozen=opened.frozen)
     skills = Skills(Library(SkillStore(opened.path, opened.database, frozen=opened.frozen), Disk(user_home())), book)
     remembered = MemoryBook(opened.path, opened.database, indexed, frozen=opened.frozen)
-    memories = Memories(remembered)
+    meaning = Meaning(remembered, lambda: settings.now.meaning if settings.now.memory else "")
+    settings.listen(lambda _: meaning.again())
+    memories = Memories(remembered, meaning=meaning)
     proposals = Proposals(opened.path, opened.database, journal, frozen=opened.frozen)
     stands = ground(memories, partial(learnable, folder))
     Notes(journal, memories, lambda: settings.now.memory)
@@ -131,4 +136,4 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
         await guests.end_left()
         await runs.recover()
         await memories.mend()
-    return Services(engine, runs, servers, guests, opened, reader, book, remembered, proposals, reviews)
+    return Services(engine, runs, servers, guests, opened, reader, book, remembered, proposals, reviews, meaning)

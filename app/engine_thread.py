@@ -139,13 +139,15 @@ class EngineThread:
 
         schedules = services.engine.schedules
         async with asyncio.TaskGroup() as tasks:
-            looking_back = tasks.create_task(services.reviews.watch(), name="reviews")
+            endless = [tasks.create_task(services.reviews.watch(), name="reviews")]
             if not self._safe:
+                endless.append(tasks.create_task(services.meaning.watch(), name="meaning"))
                 tasks.create_task(schedules.watch(self._met, self._report), name="schedules")
                 tasks.create_task(exchange_traces(services.engine, self._leaving, self._report), name="traces")
             await asyncio.wrap_future(self._leaving)
             schedules.leave()
-            looking_back.cancel()
+            for one in endless:
+                one.cancel()
 
     async def _back_up(self, engine: "Engine") -> None:
         """A backup that fails is told, and stops nothing. What was in the trash long enough goes after it."""

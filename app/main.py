@@ -169,6 +169,7 @@ async def _alone(words: list[str], home: Path, folder: Path, out: Output, safe: 
         code = await perform(words, folder, out)
         if services.opened.database:
             await services.reviews.settle()
+            await services.meaning.finish()
         if not task.cancelling() and not await owner.idle(0.5):
             out.complain("Another command still works with this data folder; this one ends after it.")
             await owner.idle()

@@ -24,6 +24,7 @@ def memory_actions(add: Add) -> None:
     _adding(add)
     _changing(add)
     _carrying(add)
+    _meaning(add)
 
 
 def _adding(add: Add) -> None:
@@ -77,6 +78,13 @@ def _carrying(add: Add) -> None:
     taken = add("import", "Take memories in: JSON of ours, MEMORY.md and the like, or the database of ALMA.")
     taken.add_argument("files", metavar="FILE", nargs="+")
     _for(taken, "they are")
+
+
+def _meaning(add: Add) -> None:
+    found = add("vectors", "Find by meaning too, with a small model on this computer; or say how far it is.")
+    found.add_argument("do", choices=("status", "on", "off", "build"), nargs="?", default="status")
+    found.add_argument("model", metavar="FOLDER", nargs="?", default="", help="with on: of the model, else the package")
+    _json(found)
 
 
 def _for(command: argparse.ArgumentParser, words: str) -> None:

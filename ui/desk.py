@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from typing import Final
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from core.domain.steps import Step
@@ -287,6 +287,16 @@ class Desk(QWidget):
         self.keep()
         self.changed.emit()
 
+    def _watch(self, *, on: bool) -> None:
+        """Only while it is seen: a window that is taken apart tells of its focus to parts that are gone."""
+        if on != self._watched:
+            self._watched = on
+            changed = self.window().windowHandle().focusObjectChanged
+            if on:
+                changed.connect(self._follow_keyboard)
+            else:
+                changed.disconnect(self._follow_keyboard)
+
     def _follow_keyboard(self, held: QObject | None) -> None:
         for side in self.sides:
             if isinstance(held, QWidget) and side.isAncestorOf(held):
@@ -297,6 +307,8 @@ class Desk(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if not self._watched:
-            self._watched = True
-            self.window().windowHandle().focusObjectChanged.connect(self._follow_keyboard)
+        self._watch(on=True)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._watch(on=False)

@@ -12,12 +12,12 @@ CODE: Final = frozenset({"fence", "code_block"})
 
 
 def plain(text: str) -> str:
-    """Paragraphs, items, cells and code, a line each."""
+    """Paragraphs, items, cells and code, all on one line: what is written cannot pass for another row."""
     lines: list[str] = []
     for token in parser().parse(visible(text[:MOST])):
         if token.type == "inline":
             said = (part.content if part.type in SPOKEN else BREAKS.get(part.type, "") for part in token.children or ())
             lines.append(" ".join("".join(said).split()))
         elif token.type in CODE:
-            lines.append(token.content.strip())
-    return "\n".join(filter(None, lines))
+            lines.append(" ".join(token.content.split()))
+    return " ".join(filter(None, lines))

@@ -48,6 +48,7 @@ async def doctor(context: Context) -> int:
         await _folder(context),
         *_models(await context.engine.models()),
         *await _servers(context),
+        await _meaning(context),
         _data(context.home, await context.engine.figures()),
     ]
     for each in found:
@@ -91,6 +92,15 @@ async def _servers(context: Context) -> list[Finding]:
         )
         for look in looked
     ]
+
+
+async def _meaning(context: Context) -> Finding:
+    """Whether memories are found by what they mean, and can be."""
+    found = await context.engine.memory.meaning()
+    if found.trouble:
+        return Finding("Memory", False, f"{found.trouble.what} {found.trouble.why}", found.trouble.do)
+    told = f"found by meaning too; {found.made:,} of {found.memories:,} seen" if found.model else "found by words"
+    return Finding("Memory", True, told)
 
 
 def _look(context: Context) -> Iterator[Finding]:

@@ -1,11 +1,13 @@
 """`memory`: list, look for, add, show, change, forget and carry what is remembered."""
 
 import dataclasses
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from app.commands.context import Context
 from app.commands.exits import DONE
+from app.commands.meaning import vectors
 from app.output import moment
 from core.domain.clock import SECOND
 from core.domain.memory import Change, Memory, Reach, Standing
@@ -61,7 +63,9 @@ async def _show(context: Context) -> None:
     out.write(f"  from: {origin}, {_day(one.memory.made)}; learnt {one.memory.evidence} ×; sure {said.confidence:.0%}")
     ahead = ", ".join(f"{left:.2f} in {days} days" for days, left in shown.ahead[1:])
     out.write(f"  strength: {one.strength:.2f} now; {ahead} when nobody uses it")
-    out.write(f"  used: {_share(shown.with_it)}; told and not used: {_share(shown.without)}")
+    told = shown.with_it.runs + shown.without.runs
+    went = f"with it {_share(shown.with_it)}, told and not used {_share(shown.without)}"
+    out.write(f"  used in {shown.with_it.runs} of {told} runs that were told it; {went}")
     for link in shown.links:
         out.write(f"  says otherwise: {link.id}  {link.said.text}")
     for change in shown.changes:
@@ -94,7 +98,9 @@ async def _forget(context: Context) -> None:
         folder = str((context.folder / typed.folder).resolve()) if typed.folder else ""
         session = engine.session(typed.session).id if typed.session else ""
         gone = await (engine.memory.forget_session(session) if session else engine.memory.forget_folder(folder))
-        context.out.write(f"Forgot {len(gone)}. What you wrote yourself was kept." + _back(gone))
+        rejected = f" Rejected {len(gone.proposals)} that waited for you." if gone.proposals else ""
+        kept = "What you wrote yourself was kept."
+        context.out.write(f"Forgot {len(gone.memories)}.{rejected} {kept}" + _back(gone.memories))
         return
     if not typed.memory:
         raise Problem("Nothing was named.", "", "Name a memory, or --session or --folder.")
@@ -123,7 +129,7 @@ async def _undo(context: Context) -> None:
 
 async def _tidy(context: Context) -> None:
     done = await context.engine.memory.tidy()
-    context.out.write(f"Archived {len(done.archived)}." + _back(list(done.archived)))
+    context.out.write(f"Archived {len(done.archived)}." + _back(done.archived))
     if done.proposed:
         context.out.write(f"Proposed {len(done.proposed)}: journeyman proposals list")
 
@@ -163,7 +169,7 @@ async def _import(context: Context) -> None:
 ACTIONS = {
     "list": _list, "search": _search, "add": _add, "show": _show, "edit": _edit, "pin": _pin, "forget": _forget,
     "restore": _restore, "archive": _archive, "undo": _undo, "tidy": _tidy, "journey": _journey, "export": _export,
-    "import": _import,
+    "import": _import, "vectors": vectors,
 }  # fmt: skip
 
 
@@ -215,9 +221,7 @@ def _line(one: Listed) -> str:
 
 
 def _share(share: Share) -> str:
-    if not share.judged:
-        return f"{share.runs} runs, none judged"
-    return f"{share.runs} runs, {share.good} of {share.judged} judged went well"
+    return f"{share.good} of {share.judged} judged went well" if share.judged else "none was judged"
 
 
 def _change(change: Change) -> str:
@@ -228,7 +232,7 @@ def _change(change: Change) -> str:
     return f"{change.by} {words}{said}{why}"
 
 
-def _back(gone: list[str]) -> str:
+def _back(gone: Sequence[str]) -> str:
     return f" Back with: journeyman memory restore {gone[0]}" if gone else ""
 
 

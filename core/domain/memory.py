@@ -4,7 +4,7 @@ A memory is the fold of its changes, as a session is of its facts; what a change
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, Literal, get_args
@@ -120,14 +120,23 @@ def fold(changes: Iterable[Change]) -> Memory | None:
     told = sorted(changes, key=lambda change: change.number)
     if len(told) == 1:
         return _after(None, told[0])
-    memory, back = None, _taken_back(told)
+    memory, back = None, taken_back(told)
+    again = next((one for one in told if one.did == "seen again" and one.number not in back), None)
     for change in told:
         if change.number not in back:
             memory = _after(memory, change)
+        elif change.did == "kept" and again:
+            memory = _learnt_later(change, again)
     return replace(memory, version=told[-1].number, changed=told[-1].at) if memory else None
 
 
-def _taken_back(changes: list[Change]) -> set[int]:
+def _learnt_later(first: Change, again: Change) -> Memory | None:
+    """Who kept it first took that back, but somebody else learnt it too: it stays, as theirs."""
+    memory = _after(None, replace(first, by=again.by, session=again.session, seq=again.seq))
+    return replace(memory, evidence=0) if memory else None
+
+
+def taken_back(changes: Sequence[Change]) -> set[int]:
     """The changes that do not count any more. Taking back a taking back lets the first one count again."""
     back: set[int] = set()
     for change in reversed(changes):

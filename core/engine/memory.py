@@ -1,16 +1,18 @@
 """What a person can do with memories, for the window and for the command line: plain values in and out."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from core.domain.clock import SECOND, now
-from core.domain.memory import DAY, Author, Change, Kind, Reach, Said, Standing, State, state, strength
+from core.domain.memory import DAY, Author, Change, Kind, Reach, Said, State, state, strength
 from core.domain.memory import Memory as Remembered
+from core.domain.memory import Standing as Where
 from core.domain.problems import Problem
 from core.memory.keep import Kept, Source
+from core.memory.meaning import Meaning, Standing
 from core.memory.memory import Memories, edited
 from core.memory.portable import exported, imported, of_lines
 from core.memory.tidy import tidy
@@ -69,6 +71,14 @@ class Tidied:
 
 
 @dataclass(frozen=True, slots=True)
+class Forgotten:
+    """Ids of memories that were forgotten, and of proposals that were rejected with them."""
+
+    memories: tuple[str, ...] = ()
+    proposals: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Day:
     """The memories of one day where the person is, as YYYY-MM-DD, the newest first; outcomes are only counted."""
 
@@ -86,7 +96,7 @@ class Memory:
         self._proposals = proposals
 
     async def listed(
-        self, *, kind: Kind | None = None, standing: Standing | None = "active", session: str = "", reach: str = "",
+        self, *, kind: Kind | None = None, standing: Where | None = "active", session: str = "", reach: str = "",
         place: str = "", limit: int = -1,
     ) -> list[Listed]:  # fmt: skip
         """The newest first; `standing` None lists those in the archive and the forgotten too."""
@@ -100,7 +110,8 @@ class Memory:
         """The active ones whose words fit, the best first; with `folder` only what a run there could be told."""
         wanted = (("everywhere", ""), ("folder", folder)) if folder else None
         at = now()
-        found = self._memories.find(text, wanted=wanted, most=limit)
+        near = await self._memories.near(text, wanted)
+        found = self._memories.find(text, wanted=wanted, most=limit, near=near)
         return [replace(_listed(one.memory, at), score=one.score, words=one.why) for one in found]
 
     async def show(self, name: str) -> Shown:
@@ -162,13 +173,24 @@ class Memory:
         """Take a change back, the last that counts for 0; None where that leaves nothing of it."""
         return await self._memories.undo(name, number)
 
-    async def forget_session(self, session: str) -> list[str]:
-        """Forget what was learnt from a session, but not what a person wrote; the ids."""
-        return await self._memories.forget_all(session=session)
+    async def forget_session(self, session: str) -> Forgotten:
+        """Forget what was learnt from a session, but not what a person wrote, and reject what it still proposes."""
+        gone = await self._memories.forget_all(session=session)
+        waiting = tuple(one.id for one in self._proposals.find(state="open", session=session))
+        for name in waiting:
+            await self._proposals.settle(name, "rejected")
+        return Forgotten(tuple(gone), waiting)
 
-    async def forget_folder(self, folder: str) -> list[str]:
-        """Forget what was learnt for a folder, but not what a person wrote; the ids."""
-        return await self._memories.forget_all(folder=folder)
+    async def forget_folder(self, folder: str) -> Forgotten:
+        """Forget what was learnt for a folder, but not what a person wrote."""
+        return Forgotten(tuple(await self._memories.forget_all(folder=folder)))
+
+    async def bring_back(self, memories: Sequence[str], proposals: Sequence[str] = ()) -> None:
+        """Restore these memories and open these proposals again."""
+        for name in memories:
+            await self._memories.restore(name)
+        for name in proposals:
+            await self._proposals.settle(name, "open")
 
     async def tidy(self) -> Tidied:
         """Archive what nobody has used for long; propose lessons of like runs, and mergers of like memories."""
@@ -193,6 +215,19 @@ class Memory:
         for one in made:
             self._memories.check(one)  # first: nothing is half taken in
         return [await self._memories.keep(one, source) for one in made]
+
+    async def meaning(self) -> Standing:
+        """Which model tells what memories mean, what is wrong with it, and how many it has seen."""
+        return await self._meaning.standing()
+
+    async def see_to_all(self, told: Callable[[int], None]) -> int:
+        """Let the model see every memory it has not seen; how many. `told` hears how many so far."""
+        return await self._meaning.catch_up(told)
+
+    @property
+    def _meaning(self) -> Meaning:
+        assert self._memories.meaning is not None
+        return self._memories.meaning
 
     def _is_there(self, name: str) -> bool:
         try:

@@ -23,20 +23,21 @@ async def remember(run: Work) -> None:
         return
     fact: MemoryRecalled | MemoryFailed | None
     try:
-        fact = _recalled(run, "\n".join(run.whole(message.text) for message in words), words[-1].seq)
+        fact = await _recalled(run, "\n".join(run.whole(message.text) for message in words), words[-1].seq)
     except Exception as error:  # the reply goes on without it
         fact = MemoryFailed("recalling", Trouble(f"{type(error).__name__}: {error}"))
     if fact:
         await run.record(fact)
 
 
-def _recalled(run: Work, question: str, to: int) -> MemoryRecalled | None:
+async def _recalled(run: Work, question: str, to: int) -> MemoryRecalled | None:
     hand, start = run.place.memory, run.talk.start
     assert hand is not None
     if not hand.memories.any:
         return None
     wanted = reaches(hand.folder, start.agent if start else "", hand.session)
-    found = hand.memories.recall(question, wanted, told=run.talk.told)
+    near = await hand.memories.near(question, wanted)
+    found = hand.memories.recall(question, wanted, told=run.talk.told, near=near)
     if not found.items:
         return None
     mark = (start and start.boundary) or boundary(run.session)

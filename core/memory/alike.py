@@ -9,7 +9,9 @@ from core.memory.words import EMPTY, words
 SAME = 0.8  # of the telling words of both
 NEAR = 0.6
 SHORTEST = 3  # telling words: of fewer, only the very same sentence is the same
-NEGATIONS = frozenset(map(stem, ("not", "no", "never", "without", "avoid", "don", "dont", "cannot", "nor", "disable")))
+SUBJECT = 0.6  # how near two sentences are by what they mean that speak of the same thing
+_DENY = "not no never without avoid don dont cannot nor disable nobody none nothing"
+NEGATIONS = frozenset(map(stem, _DENY.split()))
 _OPPOSITES = tuple(
     frozenset((stem(a), stem(b)))
     for a, b in (
@@ -43,6 +45,16 @@ def contrary(a: str, b: str) -> bool:
     if near >= NEAR and (_denied(one) != _denied(other) or any(_opposed(pair, told, said) for pair in _OPPOSITES)):
         return True
     return len(told & said) >= SHORTEST - 1 and _replaced(one, other)
+
+
+def at_odds(a: str, b: str) -> bool:
+    """Of two sentences that mean about the same thing: does one deny it, say the opposite, or give another number?"""
+    one, other = _words(a), _words(b)
+    told, said = set(one) - _EMPTY - NEGATIONS, set(other) - _EMPTY - NEGATIONS
+    if _denied(one) != _denied(other) or any(_opposed(pair, told, said) for pair in _OPPOSITES):
+        return True
+    numbers, others = ({word for word in words if word.isdigit()} for words in (told, said))
+    return bool(numbers and others) and numbers.isdisjoint(others)
 
 
 @lru_cache(maxsize=1024)

@@ -60,7 +60,8 @@ class Hand:
         made = checked(self._placed(said, stands), stands.limits)
         if stands.review and (why := not_worth(made.text)):
             raise Problem("This is not worth keeping.", why, "Leave it, or say what will be true next month.")
-        same, others = self.memories.book.read(lambda rows: looked_at(rows, made))
+        means = await self.memories.near(made.text, [(made.reach, made.place)])
+        same, others = self.memories.book.read(lambda rows: looked_at(rows, made, means))
         step, seq = self.memories.book.facts(lambda facts: facts.step_of(self.session, call))
         source = Source(stands.by, stands.review or self.session, 0 if stands.review else seq, reason)
         if same is None and (why := self._asks(stands, others)):
@@ -78,7 +79,8 @@ class Hand:
         if not question.strip():
             raise Problem("There is nothing to look for.", "", "Give a query, or the id of a memory.")
         wanted = reaches(self.folder, self.stands(self.session).agent, self.session)
-        found = self.memories.find(question, wanted=wanted, most=MOST)
+        near = await self.memories.near(question, wanted)
+        found = self.memories.find(question, wanted=wanted, most=MOST, near=near)
         return "\n".join(_line(one.memory) for one in found) or "Nothing is remembered about that."
 
     async def forget(self, name: str, reason: str, call: str) -> str:

@@ -1,16 +1,16 @@
 """Keep a sentence: refused where it must not be kept, merged where it is known, linked where another says otherwise."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from core.domain.ids import memory_id
 from core.domain.memory import AROUND, KINDS, LONGEST, PARTS, REACHES, Author, Change, Did, Memory, Said, fold, sentence
 from core.domain.problems import Problem
-from core.memory.alike import alike, contrary
+from core.memory.alike import SUBJECT, alike, at_odds, contrary
 from core.memory.guard import refusal
 from core.memory.index import print_of
-from core.memory.rank import fitting
+from core.memory.rank import NOTHING, fitting
 from core.memory.words import telling
 from core.store.memory_rows import MemoryRows
 
@@ -80,10 +80,13 @@ def checked(said: Said, limits: Limits | None = None) -> Said:
     return made
 
 
-def keep(rows: MemoryRows, said: Said, source: Source, at: int) -> Kept:
-    """Of what was checked, in one transaction: a new memory, or one more time for a known one."""
+def keep(rows: MemoryRows, said: Said, source: Source, at: int, means: Mapping[int, float] = NOTHING) -> Kept:
+    """Of what was checked, in one transaction: a new memory, or one more time for a known one.
+
+    `means` is how near others are by what they mean, where that is known.
+    """
     place = rows.number(said.reach, said.place)
-    near = () if said.kind == "outcome" else _neighbours(rows, said)
+    near = () if said.kind == "outcome" else _neighbours(rows, said, means)
     known = rows.same(place, said.kind, print_of(said.text)) if said.kind != "outcome" else ""
     same = rows.memory(known) if known else next((one for one in near if _same(one, said)), None)
     if same:
@@ -94,7 +97,7 @@ def keep(rows: MemoryRows, said: Said, source: Source, at: int) -> Kept:
     rows.add_all([first])
     memory = fold([first])
     assert memory is not None
-    others = tuple(one for one in near if one.said.kind in _like(said.kind) and contrary(one.said.text, said.text))
+    others = _contrary(rows, near, said, means)
     for other in others:
         rows.write(Change(other.id, other.version + 1, at, "linked", source.by, other=name, why="it says otherwise"))
         memory = rows.write(
@@ -104,16 +107,29 @@ def keep(rows: MemoryRows, said: Said, source: Source, at: int) -> Kept:
     return Kept("kept", memory, others)
 
 
-def looked_at(rows: MemoryRows, said: Said) -> tuple[Memory | None, tuple[Memory, ...]]:
+def looked_at(
+    rows: MemoryRows, said: Said, means: Mapping[int, float] = NOTHING
+) -> tuple[Memory | None, tuple[Memory, ...]]:
     """What keeping it would find: the memory that says the same, and those that say otherwise."""
-    near = _neighbours(rows, said)
+    near = _neighbours(rows, said, means)
     same = next((one for one in near if _same(one, said)), None)
-    return same, tuple(one for one in near if one.said.kind in _like(said.kind) and contrary(one.said.text, said.text))
+    return same, _contrary(rows, near, said, means)
 
 
-def _neighbours(rows: MemoryRows, said: Said) -> tuple[Memory, ...]:
+def _neighbours(rows: MemoryRows, said: Said, means: Mapping[int, float]) -> tuple[Memory, ...]:
     places = rows.places([(said.reach, said.place)])
-    return tuple(rows.by_keys([fit.key for fit in fitting(rows, said.text, places, NEIGHBOURS, 4 * NEIGHBOURS)]))
+    fits = fitting(rows, said.text, places, NEIGHBOURS, 4 * NEIGHBOURS, means)
+    return tuple(rows.by_keys([fit.key for fit in fits]))
+
+
+def _contrary(rows: MemoryRows, near: Iterable[Memory], said: Said, means: Mapping[int, float]) -> tuple[Memory, ...]:
+    """Those that say otherwise: in about the same words, or in others that mean the same thing."""
+    like = _like(said.kind)
+    found = [one for one in near if one.said.kind in like and contrary(one.said.text, said.text)]
+    known = {one.id for one in found}
+    subject = sorted((key for key, one in means.items() if one >= SUBJECT), key=lambda key: -means[key])[:NEIGHBOURS]
+    meant = [one for one in (rows.by_keys(subject) if subject else ()) if one.said.kind in like and one.id not in known]
+    return (*found, *(one for one in meant if at_odds(one.said.text, said.text)))
 
 
 def _same(known: Memory, said: Said) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 
-from core.domain.memory import Author, Memory
+from core.domain.memory import Author, Memory, taken_back
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal
 from core.memory.keep import Source
@@ -54,8 +54,10 @@ class MemoryKeeper:
         """What it made already, where a crash came between the act and the word."""
         near = self._memories.find(wanted.text, most=5) if wanted.what == "create" else []
         for one in near:
-            for change in self._memories.changes(one.memory.id):
-                if change.why == source.why and change.did in {"kept", "seen again"}:
+            changes = self._memories.changes(one.memory.id)
+            back = taken_back(changes)
+            for change in changes:
+                if change.why == source.why and change.did in {"kept", "seen again"} and change.number not in back:
                     return f"{one.memory.id}:{change.number}"
         return ""
 

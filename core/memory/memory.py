@@ -1,6 +1,6 @@
 """Everything that can be done with memories, for the engine: kept, looked for, changed, taken back, forgotten."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -11,6 +11,8 @@ from core.domain.memory import Change, Did, Kind, Memory, Said, Standing
 from core.domain.problems import Problem
 from core.memory.fade import faded
 from core.memory.keep import Kept, Limits, Source, checked, keep
+from core.memory.meaning import Meaning
+from core.memory.rank import NOTHING
 from core.memory.recall import TOKENS, Found, Recollection, found, recall
 from core.store.memory_book import MemoryBook
 from core.store.memory_rows import MemoryRows, Use
@@ -22,8 +24,9 @@ BATCH = 2_000  # new memories in one transaction
 class Memories:
     """Lives on one loop. Every change is durable when its method returns, and can be taken back with `undo`."""
 
-    def __init__(self, book: MemoryBook, clock: Clock = now) -> None:
+    def __init__(self, book: MemoryBook, clock: Clock = now, meaning: Meaning | None = None) -> None:
         self.book = book
+        self.meaning = meaning
         self._clock = clock
         self._some = False
 
@@ -40,20 +43,33 @@ class Memories:
     async def keep(self, said: Said, source: Source, limits: Limits | None = None) -> Kept:
         """Keep a sentence, or note that a known one was learnt again. A Problem says why it may not be kept."""
         good = checked(said, limits)
-        return await self.book.write(lambda rows: keep(rows, good, source, self._clock()))
+        means = NOTHING if good.kind == "outcome" else await self.near(good.text, [(good.reach, good.place)])
+        return await self.book.write(lambda rows: keep(rows, good, source, self._clock(), means))
+
+    async def near(self, text: str, wanted: Collection[tuple[str, str]] | None = None) -> Mapping[int, float]:
+        """How near memories of these places are by what they mean, by key; empty where no model is chosen."""
+        if self.meaning is None or not self.meaning.is_on:
+            return NOTHING
+        places = self.book.read(lambda rows: rows.every_place() if wanted is None else rows.places(wanted))
+        return await self.meaning.near(text, [place.number for place in places])
 
     def recall(
-        self, question: str, wanted: Collection[tuple[str, str]], *, told: Collection[str] = (), tokens: int = TOKENS
-    ) -> Recollection:
+        self, question: str, wanted: Collection[tuple[str, str]], *, told: Collection[str] = (), tokens: int = TOKENS,
+        near: Mapping[int, float] = NOTHING,
+    ) -> Recollection:  # fmt: skip
         """What a run is told for these words, of what is for these reaches and places."""
-        return self.book.read(lambda rows: recall(rows, question, wanted, self._clock(), told=told, tokens=tokens))
+        at = self._clock()
+        return self.book.read(lambda rows: recall(rows, question, wanted, at, told=told, tokens=tokens, near=near))
 
-    def find(self, text: str, *, wanted: Collection[tuple[str, str]] | None = None, most: int = 50) -> list[Found]:
+    def find(
+        self, text: str, *, wanted: Collection[tuple[str, str]] | None = None, most: int = 50,
+        near: Mapping[int, float] = NOTHING,
+    ) -> list[Found]:  # fmt: skip
         """The memories whose words fit, the best first; those of every place unless some are named."""
 
         def look(rows: MemoryRows) -> list[Found]:
             places = [(one.reach, one.place) for one in rows.every_place()] if wanted is None else wanted
-            return found(rows, text, places, self._clock(), most)
+            return found(rows, text, places, self._clock(), most, near)
 
         return self.book.read(look)
 

@@ -5,8 +5,9 @@ best few hundred are weighed.
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from core.memory.words import telling
 from core.store.memory_rows import MemoryRows, Place
@@ -20,6 +21,9 @@ WEIGHED = 160  # that are weighed word by word
 TERMS = 12  # words of a question that count: the rarest
 # Tuned on the first five conversations of LoCoMo-10; the other five were held out.
 K1, B, B_AROUND, AROUND = 0.9, 0.4, 1.0, 0.3
+MEANS = 0.8  # how much nearness of meaning counts beside the best fit of words
+BY_MEANING = 64  # that are weighed for what they mean, although no word of them chose them
+NOTHING: Mapping[int, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,7 @@ class Fit:
     """A memory and how well its words fit.
 
     `share` is the part of the question, by weight, that it holds itself; `matched` are the words of it, as stems, and
-    `own` is their part of all that it says.
+    `own` is their part of all that it says. `near` is how near it is by what it means, 0 where nobody knows.
     """
 
     key: int
@@ -35,6 +39,7 @@ class Fit:
     share: float
     matched: tuple[str, ...] = ()
     own: float = 0.0
+    near: float = 0.0
 
 
 @dataclass(slots=True)
@@ -47,22 +52,38 @@ class _Term:
         return math.log(1 + (memories - self.about + 0.5) / (self.about + 0.5))
 
 
-def fitting(rows: MemoryRows, question: str, places: Iterable[Place], most: int, weighed: int = WEIGHED) -> list[Fit]:
-    """The best of all the places, the best first."""
+def fitting(
+    rows: MemoryRows, question: str, places: Iterable[Place], most: int, weighed: int = WEIGHED,
+    near: Mapping[int, float] = NOTHING,
+) -> list[Fit]:  # fmt: skip
+    """The best of all the places, the best first: by their words, and where it is known by what they mean."""
     asked = list(dict.fromkeys(telling(question)))
-    found = [fit for place in places for fit in _in_place(rows, asked, place, most, weighed)] if asked else []
+    also = sorted(near, key=lambda key: -near[key])[:BY_MEANING]
+    found = [fit for place in places for fit in _in_place(rows, asked, place, weighed, also)]
+    if near:
+        found = _blended(found, near)
     return sorted(found, key=lambda fit: (-fit.score, -fit.key))[:most]
 
 
-def _in_place(rows: MemoryRows, asked: Sequence[str], place: Place, most: int, weighed: int) -> list[Fit]:
+def _blended(found: Sequence[Fit], near: Mapping[int, float]) -> list[Fit]:
+    """Both at once. What is not among the nearest is at the most as near as the last of them."""
+    best = max((fit.score for fit in found), default=0.0) or 1.0
+    last = min(near.values())
+    return [
+        replace(fit, score=fit.score / best + MEANS * near.get(fit.key, last), near=near.get(fit.key, 0.0))
+        for fit in found
+    ]
+
+
+def _in_place(rows: MemoryRows, asked: Sequence[str], place: Place, weighed: int, also: Sequence[int]) -> list[Fit]:
     terms = [term for word in asked[: 4 * TERMS] if (term := _looked_up(rows, word, place)).found]
     terms.sort(key=lambda term: term.about)
     terms = terms[:TERMS]
-    if not terms:
-        return []
     weights = {term.word: term.weight(place.memories) for term in terms}
     keys = _chosen(rows, terms, weights, place)[:weighed]
-    return _weighed(rows.indexed(keys), weights, place)[:most]
+    if also:
+        keys = list(dict.fromkeys(keys + [key for key in also if key >> 32 == place.number]))
+    return _weighed(rows.indexed(keys), weights, place) if keys else []
 
 
 def _looked_up(rows: MemoryRows, word: str, place: Place) -> _Term:
@@ -97,7 +118,7 @@ def _weighed(indexed: Iterable[tuple[int, str, str]], weights: dict[str, float],
     """Okapi's measure over two fields: words of the sentence, and those around it for less."""
     average = max(1.0, place.words / place.memories)
     average_around = max(1.0, place.around / place.memories)
-    whole = sum(weights.values())
+    whole = sum(weights.values()) or 1.0
     fits = []
     for key, words, around in indexed:
         inside, outside = words.split(), around.split()
@@ -115,5 +136,4 @@ def _weighed(indexed: Iterable[tuple[int, str, str]], weights: dict[str, float],
                 matched.append(word)
         own = len(matched) / len(set(inside)) if matched else 0.0
         fits.append(Fit(key, score, sum(weights[word] for word in matched) / whole, tuple(matched), own))
-    fits.sort(key=lambda fit: (-fit.score, -fit.key))
     return fits

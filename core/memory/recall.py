@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from core.domain.memory import Kind, Memory, strength
 from core.domain.recalled import Recalled
-from core.memory.rank import Fit, fitting
+from core.memory.rank import NOTHING, Fit, fitting
 from core.store.memory_rows import MemoryRows
 
 TOKENS = 1_200
@@ -16,6 +16,8 @@ LOOKED_AT = 30
 ALWAYS = 12  # preferences and pins at the most
 LIKE_TASK = 0.4  # of the question, that an outcome must hold
 LEAST_OWN = 0.4  # of what it says itself
+LEAST_NEAR = 0.5  # by what it means, where no words say so
+LOOKED_FOR = 0.35  # the same where a person looks for it, and sees what is best first
 LEAST_SHARE, SURE_SHARE = 0.2, 0.6  # of the question: less fits by accident; so much is enough with one word
 MOST: Mapping[Kind, int] = MappingProxyType(
     {"preference": 12, "heuristic": 6, "knowledge": 6, "outcome": 2, "anti-pattern": 4}
@@ -43,9 +45,16 @@ class Recollection:
     left: int = 0
 
 
-def found(rows: MemoryRows, question: str, wanted: Iterable[tuple[str, str]], at: int, most: int) -> list[Found]:
+def found(
+    rows: MemoryRows, question: str, wanted: Iterable[tuple[str, str]], at: int, most: int,
+    near: Mapping[int, float] = NOTHING,
+) -> list[Found]:  # fmt: skip
     """The memories for these places that fit, the best first."""
-    fits = fitting(rows, question, rows.places(wanted), most)
+    fits = [
+        fit
+        for fit in fitting(rows, question, rows.places(wanted), most, near=near)
+        if fit.matched or fit.near >= LOOKED_FOR
+    ]
     return ranked(fits, rows.by_keys([fit.key for fit in fits]), at)
 
 
@@ -63,16 +72,21 @@ def ranked(fits: Collection[Fit], memories: Iterable[Memory], at: int) -> list[F
                 memory,
                 round(score, 4),
                 round(fit.share, 4),
-                f"words: {', '.join(fit.matched[:6])}",
+                _why(fit),
                 len(fit.matched) > 1,
             )
         )
     return sorted(told, key=lambda one: -one.score)
 
 
+def _why(fit: Fit) -> str:
+    words = f"words: {', '.join(fit.matched[:6])}" if fit.matched else ""
+    return "; ".join(part for part in (words, f"meaning: {fit.near:.2f}" if fit.near >= LOOKED_FOR else "") if part)
+
+
 def recall(
     rows: MemoryRows, question: str, wanted: Collection[tuple[str, str]], at: int, *, told: Collection[str] = (),
-    tokens: int = TOKENS,
+    tokens: int = TOKENS, near: Mapping[int, float] = NOTHING,
 ) -> Recollection:  # fmt: skip
     """What a run is told for these words of a person. `told` it has been told already."""
     places = rows.places(wanted)
@@ -81,7 +95,7 @@ def recall(
     always = [one for one in rows.must([place.number for place in places], ALWAYS) if one.id not in told]
     must = [Found(one, 1.0, 0.0, "you pinned it" if one.pinned else "a preference") for one in always]
     known = {one.memory.id for one in must} | set(told)
-    fits = fitting(rows, question, places, LOOKED_AT)
+    fits = fitting(rows, question, places, LOOKED_AT, near=near)
     good = [fit for fit in fits if _fits(fit)]
     best = ranked(good, rows.by_keys([fit.key for fit in good]), at)
     return _within(must, _few_of_each(one for one in best if one.memory.id not in known and _tells(one)), tokens)
@@ -90,7 +104,11 @@ def recall(
 def _fits(fit: Fit) -> bool:
     """Is it no accident: enough of the question, or of what it says itself, and more than one word or nearly all?"""
     enough = fit.share >= LEAST_SHARE or fit.own >= LEAST_OWN
-    return enough and (len(fit.matched) > 1 or fit.share >= SURE_SHARE)
+    return _means(fit) or (enough and (len(fit.matched) > 1 or fit.share >= SURE_SHARE))
+
+
+def _means(fit: Fit) -> bool:
+    return fit.near >= LEAST_NEAR
 
 
 def _tells(found: Found) -> bool:

@@ -184,6 +184,12 @@ class Settings:
     learning_after: int = setting(
         10, About(MEMORY, "Real work", "Tool calls of a run after which somebody looks back.", 1, 10_000)
     )
+    meaning: str = setting(
+        "",
+        About(MEMORY, "Meaning", "The folder of a small model (BERT, such as all-MiniLM-L6-v2), which runs on this "
+              "computer and finds memories by what they mean. Empty: they are found by their words. "
+              "`journeyman memory vectors` tries it and says how far it is."),
+    )  # fmt: skip
     compact_at: int = setting(
         0,
         About("Limits", "Context", "Compact the context from so many tokens on. 0: at 80% of what the model takes.",

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,6 +11,7 @@ from core.domain.problems import Problem
 from core.store.database import Database, Job, problem_of
 from core.store.memory_rows import Indexed, MemoryRows
 from core.store.memory_runs import RunFacts
+from core.store.vectors import Lacking, Vectors
 
 T = TypeVar("T")
 
@@ -21,11 +22,12 @@ class MemoryBook:
     def __init__(
         self, path: Path, database: Database | None, index: Callable[[Said], Indexed], *, frozen: bool = False
     ) -> None:
-        self._path = path
+        self.path = path
         self.database = database
         self._index = index
         self._flags = "immutable=1" if frozen else "mode=ro"
         self._reading: sqlite3.Connection | None = None
+        self.changed: Callable[[], None] = lambda: None  # called after each write
 
     def rows(self, db: sqlite3.Connection) -> MemoryRows:
         """On a connection that somebody else holds."""
@@ -35,7 +37,9 @@ class MemoryBook:
         """Do it in one transaction, on the thread that writes."""
         if self.database is None:
             raise Problem("The data folder cannot be written.", "It was opened to look at.", "")
-        return await self.database.do(lambda db: work(self.rows(db)))
+        done = await self.database.do(lambda db: work(self.rows(db)))
+        self.changed()
+        return done
 
     def read(self, work: Callable[[MemoryRows], T]) -> T:
         """Look at what is there."""
@@ -44,7 +48,7 @@ class MemoryBook:
     def _look(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
             if self._reading is None:
-                uri = f"{self._path.absolute().as_uri()}?{self._flags}"
+                uri = f"{self.path.absolute().as_uri()}?{self._flags}"
                 self._reading = sqlite3.connect(uri, uri=True, isolation_level=None)
             return work(self._reading)
         except sqlite3.Error as error:
@@ -56,14 +60,26 @@ class MemoryBook:
         """Do it on the thread that writes, without anybody waiting; `done` is told the error, if there was one."""
         if self.database is None:
             return
-        job = Job(
-            lambda db: work(self.rows(db), RunFacts(db)), lambda _, error: done(error), asyncio.get_running_loop()
-        )
+
+        def told(_: object, error: BaseException | None) -> None:
+            done(error)
+            self.changed()
+
+        job = Job(lambda db: work(self.rows(db), RunFacts(db)), told, asyncio.get_running_loop())
         self.database.put(job)
 
     def facts(self, work: Callable[[RunFacts], T]) -> T:
         """Look at what the sessions say."""
         return self._look(lambda db: work(RunFacts(db)))
+
+    def vectors(self, work: Callable[[Vectors], T]) -> T:
+        """Look at what memories mean."""
+        return self._look(lambda db: work(Vectors(db)))
+
+    async def put_vectors(self, model: str, made: Sequence[tuple[Lacking, bytes]], at: int) -> None:
+        """Note what memories mean, as a model told it."""
+        if self.database is not None:
+            await self.database.do(lambda db: Vectors(db).put(model, made, at))
 
     def close(self) -> None:
         if self._reading:

@@ -150,13 +150,16 @@ class MemoryRows:
     def remake(self, name: str, changes: Sequence[Change]) -> Memory | None:
         """Write the row that its changes fold to. It keeps its key while it stays in its place."""
         memory = fold(changes)
-        key = self._take_out(name)
         if memory is None:
+            self._take_out(name)
             return None
+        indexed = self._index(memory.said)
+        key = self._take_out(name, indexed if memory.standing == "active" else None)
         place = self.number(memory.said.reach, memory.said.place)
         if key >> 32 != place:
+            self._unmean(key)
             key = self._next_key(place)
-        self._put_in(key, memory, self._index(memory.said))
+        self._put_in(key, memory, indexed)
         return memory
 
     def add_all(self, changes: Sequence[Change]) -> int:
@@ -203,12 +206,18 @@ class MemoryRows:
         ).fetchone()
         return (row[0] or place << 32) + 1
 
-    def _take_out(self, name: str) -> int:
-        """Out of the table and the index, which must be told the very words it was given; the key it had."""
-        row = self._db.execute("SELECT key, words, around_words, standing FROM memory WHERE id = ?", (name,)).fetchone()
+    def _take_out(self, name: str, after: Indexed | None = None) -> int:
+        """Out of the table and the index, which must be told the very words it was given; the key it had.
+
+        What it means stays where `after`, what is indexed next, is the same.
+        """
+        query = "SELECT key, standing, words, around_words, print FROM memory WHERE id = ?"
+        row = self._db.execute(query, (name,)).fetchone()
         if row is None:
             return 0
-        key, words, around, standing = row
+        key, standing, words, around, _ = row
+        if after != Indexed(*row[2:]):
+            self._unmean(key)
         if standing == "active":
             self._db.execute(
                 "INSERT INTO search_memory (search_memory, rowid, words, around) VALUES ('delete', ?, ?, ?)",
@@ -217,6 +226,9 @@ class MemoryRows:
             self._count(key >> 32, -1, words, around)
         self._db.execute("DELETE FROM memory WHERE key = ?", (key,))
         return int(key)
+
+    def _unmean(self, key: int) -> None:
+        self._db.execute("DELETE FROM memory_vector WHERE key = ?", (key,))
 
     def _put_in(self, key: int, memory: Memory, indexed: Indexed) -> None:
         uses = self._uses(memory.id)

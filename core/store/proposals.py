@@ -21,6 +21,7 @@ from core.store.journal import Also, Journal
 NAMES = tuple(field.name for field in fields(Proposal))
 COLUMNS = ", ".join(f'"{name}"' for name in NAMES)
 LISTS = ("steps", "taint")
+WANTS = ("state", "of", "what", "target", "path", "text", "about", "base")  # what two that want the same agree in
 # From which states one may come: nothing is decided twice, and every word may be taken back.
 BEFORE: Mapping[ProposalState, tuple[ProposalState, ...]] = MappingProxyType(
     {"kept": ("open",), "rejected": ("open",), "undone": ("kept",), "open": ("rejected", "undone")}
@@ -60,8 +61,9 @@ class Proposals:
     async def make(self, wanted: Proposal) -> Proposal:
         """Keep a proposal, as open, under a new id; one that wants the same and is open already is given back."""
         made = replace(wanted, id=_new_id(), made=self._clock(), state="open", settled=0, settled_by="", result="")
-        alike = [one for one in self.find(state="open", of=made.of, target=made.target) if _wants(one) == _wants(made)]
-        if alike:
+        same = " AND ".join(f'"{name}" = ?' for name in WANTS)
+        wants = [getattr(made, name) for name in WANTS]
+        if alike := self._read(f"SELECT {COLUMNS} FROM proposal WHERE {same} ORDER BY made LIMIT 1", *wants):
             return alike[0]
         fact = ProposalMade(
             made.id, made.of, made.what, made.target, Text(made.text), made.reason, made.base, made.path, made.about,
@@ -108,10 +110,6 @@ class Proposals:
 
 def _new_id() -> str:
     return "".join(secrets.choice(ALPHABET) for _ in range(8))
-
-
-def _wants(one: Proposal) -> tuple[object, ...]:
-    return one.what, one.path, one.text, one.about, one.base
 
 
 def _insert(db: sqlite3.Connection, made: Proposal) -> None:

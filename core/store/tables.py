@@ -258,6 +258,16 @@ class MemoryTable(SQLModel, table=True):
     last: int
 
 
+class MemoryVectorTable(SQLModel, table=True):
+    """What a memory means, as a model told it."""
+
+    __tablename__ = "memory_vector"
+    number: int | None = Field(default=None, primary_key=True)
+    key: int = Field(unique=True)
+    model: str = Field(sa_type=Text)
+    vector: bytes
+
+
 class MemoryVersionTable(SQLModel, table=True):
     """One thing that happened to a memory; `said` is JSON, empty where nothing it says changed."""
 

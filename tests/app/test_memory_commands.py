@@ -7,6 +7,7 @@ import pytest
 
 from app.commands.exits import DONE, FAILED, USAGE
 from app.main import main
+from tests.core.memory.small_model import small_model
 
 
 class Typed:
@@ -84,3 +85,20 @@ def test_what_is_wrong_is_said(typed: Typed) -> None:
     assert "It tells a secret" in typed("memory", "add", "The password is hunter2", code=FAILED)
     assert "Name a memory" in typed("memory", "forget", code=FAILED)
     assert "invalid choice" in typed("memory", "add", "x", "--kind", "opinion", code=USAGE)
+
+
+def test_found_by_meaning_too(typed: Typed, tmp_path: Path) -> None:
+    model = small_model(tmp_path / "model")
+    assert "found by their words alone" in typed("memory", "vectors")
+    typed("memory", "add", "The boat leaves at dawn.")
+    assert "no folder" in typed("memory", "vectors", "on", "elsewhere", code=FAILED)
+    assert "alone" in typed("memory", "vectors"), "what cannot be used is not chosen"
+    assert "it has seen 0 of 1 memories" in typed("memory", "vectors", "on", str(model))
+    assert "it has seen 1 of 1 memories" in typed("memory", "vectors", "build")
+    (row,) = typed.rows("search", "vessel sunrise")
+    assert row["text"] == "The boat leaves at dawn." and str(row["words"]).startswith("meaning: ")
+    assert typed.rows("vectors") == [{"model": str(model), "trouble": None, "made": 1, "memories": 1}]
+    (model / "config.json").unlink()
+    assert "config.json" in typed("memory", "vectors", code=FAILED)
+    assert "alone now" in typed("memory", "vectors", "off")
+    assert typed("memory", "search", "vessel sunrise") == "Nothing remembered fits these words.\n"

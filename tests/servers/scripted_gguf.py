@@ -103,11 +103,13 @@ def head(writer: Any, fields: Any, tokens: list[str], kinds: list[int], template
 
 def tensors(writer: Any, size: int, following: dict[int, int]) -> None:
     """Each token that something follows has a place of its own, and points to what follows it."""
-    embedding, output = (numpy.zeros((size, WIDTH), numpy.float16) for _ in range(2))
+    embedding: Any = numpy.zeros((size, WIDTH), numpy.float16)
+    output: Any = numpy.zeros((size, WIDTH), numpy.float16)
     for place, (token, after) in enumerate(following.items()):
         embedding[token, place] = 1
         output[after, place] = 8
-    ones, nothing = numpy.ones(WIDTH, numpy.float32), numpy.zeros((WIDTH, WIDTH), numpy.float16)
+    ones: Any = numpy.ones(WIDTH, numpy.float32)
+    nothing: Any = numpy.zeros((WIDTH, WIDTH), numpy.float16)
     writer.add_tensor("token_embd.weight", embedding)
     writer.add_tensor("output.weight", output)
     for name in ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm"):

@@ -217,10 +217,13 @@ class MemoryCard(QWidget):
 
     def _add_uses(self, column: QVBoxLayout, shown: "Shown") -> None:
         fonts = self._look.fonts
-        column.addWidget(self._heading(tr("Used in")))
         if not shown.uses:
+            column.addWidget(self._heading(tr("Used in")))
             column.addWidget(label(tr("No run was told this yet."), fonts.second, "second", wrap=True))
             return
+        told = shown.with_it.runs + shown.without.runs
+        used = tr("Used in {} of {} runs that were told it").format(shown.with_it.runs, told)
+        column.addWidget(self._heading(used))
         for share, name in ((shown.with_it, tr("With it")), (shown.without, tr("Told, but not used"))):
             column.addWidget(label(f"{name}: {_share(share)}", fonts.second, "second", wrap=True))
         runs = QVBoxLayout()

@@ -68,8 +68,12 @@ class Doing:
         async def send() -> None:
             gone = await self._door.forget_all(session=session, folder=folder)
             self._page.refresh()
-            said = tr("1 memory is forgotten.") if len(gone) == 1 else tr("{} memories are forgotten.")
-            self._say(said.format(len(gone)), partial(self._restore_all, gone) if gone else None)
+            count = len(gone.memories)
+            said = tr("1 memory is forgotten.") if count == 1 else tr("{} memories are forgotten.").format(count)
+            if gone.proposals:
+                said += " " + tr("Proposals rejected with it: {}.").format(len(gone.proposals))
+            back = partial(self._bring_back, gone.memories, gone.proposals)
+            self._say(said, back if gone.memories or gone.proposals else None)
 
         self._start(send(), "forget memories")
 
@@ -78,7 +82,7 @@ class Doing:
             archived, proposed = await self._door.tidy()
             self._page.refresh()
             said = tr("{} went to the archive; {} new proposals.").format(len(archived), proposed)
-            self._say(said, partial(self._restore_all, list(archived)) if archived else None)
+            self._say(said, partial(self._bring_back, archived) if archived else None)
 
         self._start(send(), "tidy the memory")
 
@@ -184,9 +188,9 @@ class Doing:
 
         self._start(send(), "undo a proposal")
 
-    def _restore_all(self, names: Sequence[str]) -> None:
+    def _bring_back(self, memories: Sequence[str], proposals: Sequence[str] = ()) -> None:
         async def send() -> None:
-            await self._door.restore_all(names)
+            await self._door.bring_back(memories, proposals)
             self._page.refresh()
 
         self._start(send(), "restore memories")

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from core.domain.memory import Kind, Reach
-from core.domain.proposal import Proposal
 from ui.bridge import Bridge
+from ui.proposals_door import ProposalsDoor
 
 if TYPE_CHECKING:
     from core.engine.engine import Engine
-    from core.engine.memory import Listed, Shown
+    from core.engine.memory import Forgotten, Listed, Shown
 
 MOST: Final = 3_000  # listed at once; the search finds the others
 
@@ -34,11 +34,11 @@ class Added(NamedTuple):
     others: int
 
 
-class Door:
+class Door(ProposalsDoor):
     """Every wish is durable when its method returns."""
 
     def __init__(self, bridge: Bridge) -> None:
-        self._bridge = bridge
+        super().__init__(bridge, "memory")
 
     async def listed(self) -> "Sequence[Listed]":
         """The newest, those in the archive and the forgotten too."""
@@ -90,18 +90,14 @@ class Door:
         left = await self._bridge.ask(lambda engine: engine.memory.undo(name, number))
         return left.version if left else 0
 
-    async def forget_all(self, *, session: str = "", folder: str = "") -> list[str]:
-        """What was learnt from a session, or for a folder; the ids."""
+    async def forget_all(self, *, session: str = "", folder: str = "") -> "Forgotten":
+        """What was learnt from a session, or for a folder."""
         if session:
             return await self._bridge.ask(lambda engine: engine.memory.forget_session(session))
         return await self._bridge.ask(lambda engine: engine.memory.forget_folder(folder))
 
-    async def restore_all(self, names: Sequence[str]) -> None:
-        async def act(engine: "Engine") -> None:
-            for name in names:
-                await engine.memory.restore(name)
-
-        await self._bridge.ask(act)
+    async def bring_back(self, memories: Sequence[str], proposals: Sequence[str]) -> None:
+        await self._bridge.ask(lambda engine: engine.memory.bring_back(memories, proposals))
 
     async def tidy(self) -> tuple[Sequence[str], int]:
         """The ids of those that went to the archive, and how many proposals were made."""
@@ -124,35 +120,5 @@ class Door:
 
         async def act(engine: "Engine") -> list[str]:
             return [one.memory.id for one in await engine.memory.take_in(Path(place)) if one.did == "kept"]
-
-        return await self._bridge.ask(act)
-
-    async def proposed(self) -> Sequence[Proposal]:
-        """What somebody wants to be remembered, the oldest first."""
-
-        async def look(engine: "Engine") -> Sequence[Proposal]:
-            return await asyncio.to_thread(engine.proposals.list, "open", "memory")
-
-        return await self._bridge.ask(look)
-
-    async def before(self, proposal: str) -> str | None:
-        """What stands there now; None for nothing."""
-
-        async def look(engine: "Engine") -> str | None:
-            return engine.proposals.before(proposal)
-
-        return await self._bridge.ask(look)
-
-    async def settle(self, proposal: str, how: str, text: str | None = None) -> Proposal:
-        """Keep it, with another text if it was edited first; reject it; or undo either."""
-
-        async def act(engine: "Engine") -> Proposal:
-            match how:
-                case "keep":
-                    return await engine.proposals.keep(proposal, text)
-                case "reject":
-                    return await engine.proposals.reject(proposal)
-                case _:
-                    return await engine.proposals.undo(proposal)
 
         return await self._bridge.ask(act)

@@ -3,17 +3,14 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from core.domain.problems import Problem
-from core.domain.proposal import Proposal
 from core.domain.skill import MAIN, FileDifference, Finding, Imported, Moved, OpenSkill, Saved, SkillRow, SkillUse
 from ui.bridge import Bridge
+from ui.proposals_door import ProposalsDoor
 from ui.skills.foot import Measures
 from ui.skills.work import Body, Work
-
-if TYPE_CHECKING:
-    from core.engine.engine import Engine
 
 
 class Checked(NamedTuple):
@@ -23,11 +20,11 @@ class Checked(NamedTuple):
     measures: Measures
 
 
-class Door:
+class Door(ProposalsDoor):
     """`folder` is where the session works that was looked at last: its own skills are among those listed."""
 
     def __init__(self, bridge: Bridge) -> None:
-        self._bridge = bridge
+        super().__init__(bridge, "skill")
         self.folder = ""
 
     async def rows(self) -> Sequence[SkillRow]:
@@ -122,36 +119,6 @@ class Door:
     async def export(self, key: str, place: str) -> None:
         path = Path(place)
         await self._bridge.ask(lambda engine: engine.skills.export(key, path))
-
-    async def proposed(self) -> Sequence[Proposal]:
-        """The changes of skills that wait for a word, the oldest first."""
-
-        async def look(engine: "Engine") -> Sequence[Proposal]:
-            return await asyncio.to_thread(engine.proposals.list, "open", "skill")
-
-        return await self._bridge.ask(look)
-
-    async def before(self, proposal: str) -> str | None:
-        """What stands there now; None for nothing."""
-
-        async def look(engine: "Engine") -> str | None:
-            return await asyncio.to_thread(engine.proposals.before, proposal)
-
-        return await self._bridge.ask(look)
-
-    async def settle(self, proposal: str, how: str, text: str | None = None) -> Proposal:
-        """Keep it, with another text if it was edited first; reject it; or undo either."""
-
-        async def act(engine: "Engine") -> Proposal:
-            match how:
-                case "keep":
-                    return await engine.proposals.keep(proposal, text)
-                case "reject":
-                    return await engine.proposals.reject(proposal)
-                case _:
-                    return await engine.proposals.undo(proposal)
-
-        return await self._bridge.ask(act)
 
     async def _text(self, key: str, path: str, version: int) -> str | None:
         """A file of a version; None where it has none."""

@@ -6,11 +6,13 @@ from typing import Any
 
 from core.domain.events import CallStarted, Replied, RequestSent, RunEnded, RunStarted, Tainted, ToolReturned
 from core.domain.memory import Said
+from core.domain.proposal import Proposal
 from core.domain.recalled import MemoryFailed, MemoryRecalled
 from core.domain.text import Text
 from core.engine.compaction import MEMORY, PERSON, SUMMARY
 from core.engine.conversation import Conversation
 from core.memory.keep import Source
+from core.memory.portable import about
 from tests.core.engine.scenes import Scene, bounded, calling, opened, played
 
 DONE = played({"text": "Deployed with make release, as remembered."})
@@ -304,5 +306,27 @@ def test_what_is_for_another_folder_is_never_told(tmp_path: Path) -> None:
             told = [item.text for one in await recalled(scene, session) for item in one.items]
             assert told == [f"Deploy the site from {scene.folder}."]
             assert [e.event.status for e in scene.facts if isinstance(e.event, RunEnded)] == ["completed"]
+
+    bounded(main())
+
+
+def test_forgetting_a_session_rejects_what_it_still_proposes_and_comes_back(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.run(played({"text": "ok"}))
+            await settled(scene)
+            engine = scene.engine
+            wanted = [
+                Proposal("", "memory", "create", "", f"Lesson {n}.", about=about(Said("knowledge", "")), session=one)
+                for n, one in enumerate((session, session, "another"))
+            ]
+            made = [(await engine.proposals.make(one)).id for one in wanted]
+            kept = (await engine.proposals.keep(made[0])).result.partition(":")[0]
+            gone = await engine.memory.forget_session(session)
+            assert kept in gone.memories and gone.proposals == (made[1],)
+            assert [one.state for one in map(engine.proposals.one, made)] == ["kept", "rejected", "open"]
+            await engine.memory.bring_back(gone.memories, gone.proposals)
+            assert [one.state for one in map(engine.proposals.one, made)] == ["kept", "open", "open"]
+            assert kept in {one.memory.id for one in await engine.memory.listed()}
 
     bounded(main())

@@ -32,9 +32,9 @@ class Days:
 
 
 @contextmanager
-def memories_at(folder: Path, clock: Days | None = None) -> Iterator[Memories]:
-    """What is remembered in a folder."""
-    database = Database(folder / "journeyman.db")
+def memories_at(folder: Path, clock: Days | None = None, *, quick: bool = False) -> Iterator[Memories]:
+    """What is remembered in a folder; where it is quick, a power cut could lose it."""
+    database = Database(folder / "journeyman.db", synchronous="OFF" if quick else "FULL")
     book = MemoryBook(folder / "journeyman.db", database, indexed)
     try:
         yield Memories(book, clock or Days())

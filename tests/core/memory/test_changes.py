@@ -204,7 +204,7 @@ def problems(memories: Memories) -> list[str]:
             active = [one for one in here if one.standing == "active"]
             if place.memories != len(active):
                 wrong.append(f"{place} holds {len(active)}")
-            if len(rows.postings("hous", place.number, 99)) != len(active):
+            if len(rows.postings("hous", place.number, 9_999)) != len(active):
                 wrong.append(f"the index of {place} has others")
         return wrong
 

@@ -1,26 +1,18 @@
 """What is told of many outcomes, what is worth merging, and what becomes of such proposals."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from core.domain.memory import Memory, Said, sentence
-from core.domain.proposal import Proposal
 from core.engine.proposing import Tray
 from core.memory.keeper import MemoryKeeper
 from core.memory.lessons import lessons, pairs
 from core.memory.memory import Memories
-from core.memory.portable import about
 from core.memory.tidy import tidy
 from core.store.journal import Journal
 from core.store.proposals import Proposals
 from core.store.reader import Reader
 from tests.core.memory.made import done, keep, memories_at
-from tests.core.memory.test_changes import TEXTS, problems
 
 
 def ended(n: int, task: str, tried: str, verdict: str = "", status: str = "completed", error: str = "") -> Memory:
@@ -113,78 +105,3 @@ def keep_outcome(memories: Memories, outcome: Memory) -> None:
     from core.memory.keep import Source
 
     done(memories.keep(outcome.said, Source("run", outcome.session)))
-
-
-def proposal(text: str) -> Proposal:
-    return Proposal("", "memory", "create", "", text, "seen", about=about(Said("knowledge", "")), by="review")
-
-
-WISHES = st.lists(
-    st.tuples(st.sampled_from(["make", "make", "keep", "edit", "reject", "undo", "forget"]), st.integers(0, 5)),
-    min_size=1,
-    max_size=24,
-)
-
-
-@settings(max_examples=45, deadline=None)
-@given(WISHES)
-def test_proposals_kept_edited_undone_and_forgotten_leave_the_fold_of_the_facts(
-    tmp_path_factory: pytest.TempPathFactory, wishes: list[tuple[str, int]]
-) -> None:
-    """About a thousand proposals in all. What a proposal made is there exactly while it is kept."""
-    folder = tmp_path_factory.mktemp("p")
-    with memories_at(folder) as memories:
-        tray, proposals = tray_at(folder, memories)
-        forgotten: set[str] = set()
-        for did, which in wishes:
-            asyncio.run(_wish(tray, proposals, memories, did, which, forgotten))
-            assert problems(memories) == []
-            assert astray(proposals, memories, forgotten) == []
-
-
-async def _wish(
-    tray: Tray, proposals: Proposals, memories: Memories, did: str, which: int, forgotten: set[str]
-) -> None:
-    if did == "make":
-        wanted = Proposal(
-            "", "memory", "create", "", TEXTS[which], "seen", about=about(Said("knowledge", "")), by="review"
-        )
-        await tray.make(wanted)
-        return
-    state: Any = {"keep": "open", "edit": "open", "reject": "open", "undo": "kept", "forget": "kept"}[did]
-    known = proposals.find(state=state)
-    if not known:
-        return
-    one = known[which % len(known)]
-    if did == "forget":
-        name = one.result.partition(":")[0]
-        forgotten.add(name)
-        await memories.forget(name)
-    elif did == "reject":
-        await tray.reject(one.id)
-    elif did == "undo":
-        await tray.undo(one.id)
-    else:
-        kept = await tray.keep(one.id, f"Edited: {one.text}" if did == "edit" else None)
-        forgotten.discard(kept.result.partition(":")[0])
-
-
-def astray(proposals: Proposals, memories: Memories, forgotten: set[str]) -> list[str]:
-    """Active memories that no kept proposal made, and kept ones that are not there."""
-    made = {one.result.partition(":")[0] for one in proposals.find(state="kept")}
-    there = {one.id for one in memories.listed()}
-    return sorted(there ^ (made - forgotten))
-
-
-@pytest.mark.parametrize("bug", ["lost", "left"])
-def test_a_planted_bug_in_keeping_is_seen(tmp_path: Path, bug: str) -> None:
-    with memories_at(tmp_path) as memories:
-        tray, proposals = tray_at(tmp_path, memories)
-        wanted = proposal(TEXTS[0])
-        kept = done(tray.keep(done(tray.make(wanted)).id))
-        assert astray(proposals, memories, set()) == []
-        if bug == "lost":
-            done(memories.archive(kept.result.partition(":")[0]))
-        else:
-            done(proposals.settle(kept.id, "undone"))
-        assert astray(proposals, memories, set()) != []

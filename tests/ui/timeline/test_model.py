@@ -214,8 +214,8 @@ def test_a_reply_is_read_aloud_without_signs_and_in_full() -> None:
     rows.add("person", said="# Now\nthe _rest_")
     model = TimelineModel(rows)
     model.open("s", 2)
-    assert model.index(0, 0).data() == "Replied Done. See a.py and the page:\none\ntwo\nls -l"
-    assert model.index(1, 0).data() == "You said Now\nthe rest"
+    assert model.index(0, 0).data() == "Replied Done. See a.py and the page: one two ls -l"
+    assert model.index(1, 0).data() == "You said Now the rest"
 
 
 def test_a_fork_names_the_session_it_came_from_by_its_title() -> None:
