@@ -197,6 +197,20 @@ def test_pins_fit_the_project(name: str) -> None:
 
 def test_both_lists_pin_alike() -> None:
     """What the app runs with is what it was tested with."""
-    run, dev = ((ROOT / "packaging" / name).read_text() for name in ("requirements.txt", "requirements-dev.txt"))
-    pins, tested = ({line.split()[0] for line in text.splitlines() if "==" in line} for text in (run, dev))
-    assert pins and pins <= tested  # without the systems they are for: a tool of ours may want one on more of them
+    run, dev = (
+        [
+            Requirement(line.rstrip("\\ "))
+            for line in (ROOT / "packaging" / name).read_text().splitlines()
+            if "==" in line
+        ]
+        for name in ("requirements.txt", "requirements-dev.txt")
+    )
+    for system, name in (("linux", "Linux"), ("darwin", "Darwin"), ("win32", "Windows")):
+        for version in ("3.11", "3.12", "3.13", "3.14"):
+            here = {"sys_platform": system, "platform_system": name, "python_version": version}
+            here |= {"python_full_version": f"{version}.0", "os_name": "nt" if system == "win32" else "posix"}
+            pins, tested = (
+                {f"{one.name}{one.specifier}" for one in found if one.marker is None or one.marker.evaluate(here)}
+                for found in (run, dev)
+            )
+            assert pins and pins <= tested, (system, version, pins - tested)

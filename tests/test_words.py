@@ -25,7 +25,7 @@ NAMES = re.findall(
     initialiser Inno Jaeger JSON keyring Landlock Langfuse LGPL linter LM localhost macOS Markdown MCP md Ollama
     OpenAI OpenCode OpenHands OpenRouter OpenTelemetry OTLP PDF Perfetto PgDown PgUp pipx Qt README recency
     ripgrep SearXNG SQLite SWE swe Tavily todo TOML Ubuntu URL UTF validator vLLM worktree worktrees
-    submodules
+    json mcp mcpServers submodules bge MiniLM minilm numpy
     """,
 )
 

@@ -15,7 +15,7 @@ from ui.widgets.button import Button
 PAGES_WIDTH = 180
 PAGES: Final = (
     "begin", "questions", "sessions", "undo", "safety", "skills", "skill-editor", "memory", "agents",
-    "tool-servers", "hooks", "keys", "settings", "command-line", "data", "extending", "predecessors",
+    "tool-servers", "hooks", "keys", "settings", "command-line", "data", "figures", "extending", "predecessors",
 )  # fmt: skip
 
 
@@ -66,8 +66,9 @@ class HelpDialog(QDialog):
 
 
 def pages() -> list[Path]:
-    """The files, in order."""
-    return [RESOURCES / "help" / f"{name}.md" for name in PAGES]
+    """The files, in order. Figures are there once they were measured."""
+    found = (RESOURCES / "help" / f"{name}.md" for name in PAGES)
+    return [file for file in found if file.exists()]
 
 
 def title(text: str) -> str:

@@ -110,6 +110,16 @@ def live(
     return person.program
 
 
+def test_the_last_to_leave_takes_the_log_of_the_data_along(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        person.window.go_to(await person.start()())
+        await until(person.card, "the card")
+        assert (home / "journeyman.db-wal").exists()
+
+    live(qapp, home, act)
+    assert [file.name for file in home.glob("journeyman.db*")] == ["journeyman.db"]
+
+
 def test_a_question_shows_everywhere_and_is_answered_in_its_card(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window = person.window
