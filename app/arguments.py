@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NoReturn, get_args
 
 from app import __version__
+from app.agent_arguments import agent_actions
 from app.memory_arguments import memory_actions
 from app.server_arguments import server_actions
 from app.skill_arguments import proposal_actions, skill_actions
@@ -48,6 +49,7 @@ def parser() -> argparse.ArgumentParser:
     _schedule(commands)
     _worktree(commands)
     _servers(commands)
+    _agents(commands)
     _care(commands)
     _memory(commands)
     _skills(commands)
@@ -79,7 +81,10 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> None:
     run.add_argument("--script", metavar="FILE", help="play this script instead of a model")
     run.add_argument("--worktree", action="store_true", help="in a git worktree of its own, on a new branch")
     run.add_argument("--text-calls", action="store_true", help="for models without tool calls: they write them")
-    run.add_argument("--agent", metavar="A", default="", help="as this agent, a file A.toml in the folder `agents`")
+    run.add_argument(
+        "--agent", metavar="A", default="",
+        help="as this agent, a file A.toml in the folder `agents`; or an agent of others, by its name or its command",
+    )  # fmt: skip
     run.add_argument(
         "--model", metavar="P/M", default="", help="this model, as PROVIDER/MODEL (else the one that is set)"
     )
@@ -362,6 +367,18 @@ def _servers(commands: "argparse._SubParsersAction[_Parser]") -> None:
     servers = _add(commands, "mcp", "Programs that bring agents tools of their own (Model Context Protocol).")
     actions = servers.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser, required=True)
     server_actions(partial(_add, actions))
+
+
+def _agents(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    agents = _add(commands, "agents", "Agents of others that work in your folders (Agent Client Protocol).")
+    actions = agents.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser, required=True)
+    agent_actions(partial(_add, actions))
+    acp = _add(commands, "acp", "Be an agent for your editor: it starts this, and speaks over the standard streams.")
+    acp.add_argument("--model", metavar="P/M", default="", help="this model (else the one that is set)")
+    acp.add_argument("--script", metavar="FILE", help="play this script instead of a model")
+    acp.add_argument("--agent", metavar="A", default="", help="as this agent, a file A.toml in the folder `agents`")
+    words = f"how much it asks at first (else {DEFAULT_MODE}); the editor can change it"
+    acp.add_argument("--mode", choices=MODES, default=DEFAULT_MODE, help=words)
 
 
 def _memory(commands: "argparse._SubParsersAction[_Parser]") -> None:

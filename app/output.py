@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,12 +17,17 @@ if TYPE_CHECKING:
     from core.domain.events import Entry
 
 
+Hear = Callable[[bytes], None]
+Listen = Callable[[Hear], None]
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Output:
-    """`write` and `complain` take one line each."""
+    """`write` and `complain` take one line each. `listen` tells each line that comes, and at last an empty one."""
 
     write: Callable[[str], None]
     complain: Callable[[str], None]
+    listen: Listen | None = None
 
     def json(self, plain: Any) -> None:
         """One line of ASCII, so that no terminal's or pipe's encoding can lose a sign."""
@@ -52,7 +57,26 @@ def terminal() -> Output:
 
         return write
 
-    return Output(printer(sys.stdout), printer(sys.stderr))
+    return Output(printer(sys.stdout), printer(sys.stderr), listen)
+
+
+def listen(hear: Hear) -> None:
+    """To our own standard input, in a thread of its own; `hear` is called on the loop of whoever listens."""
+    import asyncio
+    from threading import Thread
+
+    loop = asyncio.get_running_loop()
+
+    def tell(line: bytes) -> None:
+        with suppress(RuntimeError):  # the loop has gone first
+            loop.call_soon_threadsafe(hear, line)
+
+    def read() -> None:
+        for line in sys.stdin.buffer:
+            tell(line)
+        tell(b"")
+
+    Thread(target=read, name="standard input", daemon=True).start()
 
 
 @contextmanager
@@ -79,7 +103,9 @@ def beside(out: Output) -> Iterator[Output]:
     thread = Thread(target=work, name="lines", daemon=True)
     thread.start()
     try:
-        yield Output(lambda text: put(partial(out.write, text)), lambda text: put(partial(out.complain, text)))
+        yield Output(
+            lambda text: put(partial(out.write, text)), lambda text: put(partial(out.complain, text)), out.listen
+        )
     finally:
         lines.put(None)
         thread.join()

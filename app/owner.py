@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from app.commands.exits import STOPPED
-from app.output import Output
+from app.output import Hear, Output
 from core.domain.problems import Problem
 
 Perform = Callable[[list[str], Path, Output], Coroutine[Any, Any, int]]
@@ -87,11 +87,12 @@ class Owner:
         def send(name: str, value: object) -> None:
             writer.write(json.dumps({name: value}).encode() + b"\n")
 
-        out = Output(lambda text: send("out", text), lambda text: send("err", text))
+        heard: list[Hear] = []
+        out = Output(lambda text: send("out", text), lambda text: send("err", text), heard.append)
         send("begun", True)
         async with asyncio.TaskGroup() as tasks:
             working = tasks.create_task(self._perform(asked.typed, asked.folder, out))
-            leaving = tasks.create_task(_gone(reader))
+            leaving = tasks.create_task(_gone(reader, heard))
             await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
                 working.cancel()  # the person pressed Ctrl+C on the other side
@@ -101,9 +102,19 @@ class Owner:
                 send("exit", working.result())
 
 
-async def _gone(reader: asyncio.StreamReader) -> None:
-    with suppress(ConnectionError):
-        await reader.read()
+async def _gone(reader: asyncio.StreamReader, heard: list[Hear]) -> None:
+    """Until whoever asked is gone; what they type meanwhile is for the command that listens."""
+    with suppress(ConnectionError, ValueError):
+        while line := await reader.readline():
+            for hear in heard:
+                hear(_typed(line))
+
+
+def _typed(line: bytes) -> bytes:
+    try:
+        return str(json.loads(line)["in"]).encode()
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return b"\n"
 
 
 async def _first_line(reader: asyncio.StreamReader) -> bytes:
@@ -140,6 +151,8 @@ async def ask_owner(path: Path, typed: list[str], folder: Path, out: Output) -> 
     told = _Told(out)
     try:
         writer.write(json.dumps({"typed": typed, "folder": str(folder)}).encode() + b"\n")
+        if out.listen and "acp" in typed:  # the one command that listens
+            out.listen(lambda line: writer.write(json.dumps({"in": line.decode("utf-8", "replace")}).encode() + b"\n"))
         await told.follow(reader)
     except asyncio.CancelledError:
         writer.write_eof()  # the owner stops what we asked for, and tells us of it

@@ -73,7 +73,9 @@ class Beginning:
 async def _offers(engine: "Engine") -> tuple[list[Offer], str]:
     """In the engine's thread."""
     found = await engine.models(fresh=True)
-    offers = [
+    others = engine.guests.models()
+    offers = [Offer("agent", _tr("Other agents"), others)] if others else []
+    offers += [
         Offer(
             row.name,
             row.title,

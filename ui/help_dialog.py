@@ -14,7 +14,7 @@ from ui.widgets.button import Button
 
 PAGES_WIDTH = 180
 PAGES: Final = (
-    "begin", "questions", "sessions", "undo", "safety", "skills", "skill-editor", "memory",
+    "begin", "questions", "sessions", "undo", "safety", "skills", "skill-editor", "memory", "agents",
     "tool-servers", "hooks", "keys", "settings", "command-line", "data", "figures", "extending", "predecessors",
 )  # fmt: skip
 

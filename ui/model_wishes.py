@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QObject
 
+from core.domain.agents import is_agent
 from ui.bridge import Bridge
 from ui.session_view import SessionView
 from ui.tasks import Tasks
@@ -19,7 +20,8 @@ class Choices:
     """Models by server, and the effort the session asks for."""
 
     lists: dict[str, list[str]]
-    effort: str
+    effort: str | None
+    marked: tuple[str, ...] = ()
 
 
 class ModelWishes(QObject):
@@ -43,7 +45,7 @@ class ModelWishes(QObject):
         async def look() -> None:
             found = await self._bridge.ask(partial(_choices, session))
             if session == self._session:
-                self._button.show_models(found.lists, found.effort)
+                self._button.show_models(found.lists, found.effort, marked=found.marked)
 
         self._tasks.start(look(), "list models")
 
@@ -55,16 +57,32 @@ class ModelWishes(QObject):
 
 
 async def _choices(session: str, engine: "Engine") -> Choices:
-    overview, start = await engine.models(), await engine.begun(session)
+    start = await engine.begun(session)
+    if is_agent(start.model):
+        return await _settings(session, start.model, engine)
+    overview = await engine.models()
     lists = {row.title: [one.name for one in row.models] for row in overview.providers if row.models}
     if not any(start.model in names for names in lists.values()):
         lists = {QCoreApplication.translate("models", "In use"): [start.model]} | lists
     return Choices(lists, start.effort)
 
 
+async def _settings(session: str, agent: str, engine: "Engine") -> Choices:
+    """Of an agent of others: what it lets a person choose."""
+    found = await engine.guests.settings(session)
+    lists = {one.name: [f"{one.name}: {option.name}" for option in one.options] for one in found}
+    return Choices(lists or {agent: [agent]}, None, tuple(f"{one.name}: {one.said()}" for one in found))
+
+
 async def _choose(session: str, engine: "Engine", *, model: str | None = None, effort: str | None = None) -> None:
     """What is not chosen stays as it is."""
     start = await engine.begun(session)
+    if is_agent(start.model):
+        for one in await engine.guests.settings(session):
+            for option in one.options:
+                if model == f"{one.name}: {option.name}":
+                    await engine.guests.set(session, one.id, option.value)
+        return
     await engine.choose_model(
         session,
         start.model if model is None else model,

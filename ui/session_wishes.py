@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 from PySide6.QtCore import QObject
 
@@ -13,6 +13,7 @@ from core.domain.consent import Scope
 from core.domain.modes import Mode
 from core.domain.problems import Problem
 from core.domain.question import Answer
+from ui.ask.scope import OPTION
 from ui.ask.wanted import Wanted
 from ui.bridge import Bridge
 from ui.link_dialog import LinkDialog
@@ -104,11 +105,14 @@ class SessionWishes(QObject):
     def answer(self, question: str, answer: Answer) -> None:
         self._tasks.start(self._bridge.ask(lambda engine: engine.answer(question, answer, go_on=True)), "answer")
 
-    def allow(self, names: tuple[str, ...], scope: Scope, patterns: tuple[str, ...]) -> None:
+    def allow(self, names: tuple[str, ...], scope: Scope | Literal["option"], patterns: tuple[str, ...]) -> None:
         """The first with its scope, those like it one by one: only what was seen is allowed; a rule may come first."""
         first, *others = names
 
         async def say(engine: "Engine") -> None:
+            if scope == OPTION:
+                await engine.choose(first, patterns[0], go_on=True)
+                return
             await engine.allow(first, scope, patterns, go_on=not others)
             for name in others:
                 with suppress(Problem):

@@ -10,6 +10,7 @@ from PySide6.QtGui import QDesktopServices
 
 from core.domain.problems import Problem, Trouble
 from core.domain.tiers import NAMES
+from ui.agents_door import AgentsDoor
 from ui.bridge import Bridge
 from ui.figures import size
 from ui.filing import Filing
@@ -37,6 +38,7 @@ class SettingsDoor:
         self._dialog: SettingsDialog | None = None
         self._models: ModelsDoor | None = None
         self._schedules: SchedulesDoor | None = None
+        self._agents: AgentsDoor | None = None
         self._tools: ToolsDoor | None = None
         self._tasks.start(self._prepare(), "read the settings")
 
@@ -76,6 +78,7 @@ class SettingsDoor:
         dialog = self._dialog = SettingsDialog(self._window.look, shown, self._window)
         self._models = ModelsDoor(self._window.look, dialog, self._bridge, self._tasks, self._change)
         self._schedules = SchedulesDoor(dialog, self._bridge, self._tasks)
+        self._agents = AgentsDoor(dialog, self._bridge, self._tasks)
         self._tools = ToolsDoor(self._window.look, dialog, self._bridge, self._tasks)
         self._window.status.servers_changed.connect(self._tools.refresh)
         dialog.changed.connect(self.change)
@@ -158,7 +161,7 @@ class SettingsDoor:
     def _forget(self, dialog: SettingsDialog) -> None:
         if self._dialog is dialog:
             self._dialog = None
-            for door in (self._models, self._schedules, self._tools):
+            for door in (self._models, self._schedules, self._tools, self._agents):
                 if door is not None:
                     door.closed = True
 

@@ -18,7 +18,12 @@ INDENT = "\n    "
 
 
 def options(waiting: OpenConsent) -> list[tuple[Scope, str]]:
-    """What can be said, in the order of its numbers: how long a yes holds, and the words for it."""
+    """What can be said, in the order of its numbers: how long a yes holds, and the words for it.
+
+    An agent of others brings words of its own.
+    """
+    if waiting.request.options:
+        return [("once", f"{option.name}{'' if option.allows else ' (no)'}") for option in waiting.request.options]
     patterns = ", ".join(waiting.request.patterns)
     return [
         (scope, LABELS[scope] + ("" if scope == "once" else f": {waiting.request.tool} {patterns}"))
@@ -62,6 +67,8 @@ async def decide(context: Context, waiting: OpenConsent) -> str:
     if not 1 <= typed.option <= len(offered):
         what = "This request takes an option or --decline." if typed.text else f"There is no option {typed.option}."
         raise Problem(what, f"The request has {len(offered)}.", "See them with `journeyman questions`.")
+    if own := waiting.request.options:
+        return await context.engine.choose(name, own[typed.option - 1].id)
     scope = offered[typed.option - 1][0]
     patterns = () if scope == "once" else waiting.request.patterns
     return await context.engine.allow(name, scope, patterns, like=typed.alike)

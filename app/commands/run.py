@@ -9,6 +9,7 @@ from app.commands.context import Context
 from app.commands.exits import STOPPED
 from app.commands.follow import Follower, follow_started, read_file, session_named
 from app.commands.worktrees import tell_kept
+from core.domain.agents import AGENT
 from core.domain.events import RunStarted
 from core.domain.problems import Problem
 from core.domain.text import Text
@@ -21,7 +22,8 @@ DEMO_TASK = "Write the letter to the landlord about the mould. My notes are in t
 async def run(context: Context) -> int:
     typed, settings = context.typed, context.engine.settings.now
     script = read_file(context, typed.script) if typed.script else ""
-    model = SCRIPTED if typed.script else typed.model or settings.model
+    other = _agent_of_others(context)
+    model = SCRIPTED if typed.script else other or typed.model or settings.model
     if not model:
         raise Problem(
             "No model is set up.",
@@ -36,12 +38,21 @@ async def run(context: Context) -> int:
         settings.max_minutes,
         settings.max_tokens,
         settings.max_cost if typed.max_cost is None else typed.max_cost,
-        agent=typed.agent,
+        agent="" if other else typed.agent,
         effort=typed.effort,
         max_output=typed.max_output,
         temperature=typed.temperature,
     )
     return await _begin(context, typed.task, context.folder / typed.folder, began)
+
+
+def _agent_of_others(context: Context) -> str:
+    """As it stands in the place of a model, where an agent of others was named; one's own go first."""
+    named, engine = context.typed.agent, context.engine
+    if not named or named in engine.agents():
+        return ""
+    known = any(one.name == named for one in engine.guests.list())
+    return f"{AGENT}{named}" if known or " " in named or "/" in named else ""
 
 
 async def demo(context: Context) -> int:

@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 
 from app.commands import (
+    acp,
+    agents,
     answering,
     care,
     exchange,
@@ -43,6 +45,8 @@ COMMANDS: Mapping[str, Callable[[Context], Awaitable[int]]] = MappingProxyType(
         "worktree": worktrees.worktree,
         "schedule": scheduling.schedule,
         "mcp": servers.mcp,
+        "agents": agents.agents,
+        "acp": acp.acp,
         "rules": ruling.rules,
         "export": exchange.export,
         "import": exchange.bring,

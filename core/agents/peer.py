@@ -155,7 +155,7 @@ class Peer:
     async def _send(self, message: Params) -> None:
         if self._ended:
             raise self._ended
-        line = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False, default=str)
+        line = json.dumps({"jsonrpc": "2.0", **message}, default=str)
         try:
             await self._write(line.encode("utf-8", "replace") + b"\n")
         except (OSError, ConnectionError, RuntimeError) as error:

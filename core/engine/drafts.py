@@ -24,11 +24,13 @@ class Drafts:
     def __init__(self) -> None:
         self._listeners: list[Callable[[Draft], None]] = []
 
-    def listen(self, listener: Callable[[Draft], None]) -> None:
+    def listen(self, listener: Callable[[Draft], None]) -> Callable[[], None]:
+        """From now on; what is returned ends it."""
         self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     def tell(self, draft: Draft) -> None:
-        for listener in self._listeners:
+        for listener in tuple(self._listeners):
             try:
                 listener(draft)
             except Exception as error:  # a listener's bug must not end the run it listens to

@@ -172,10 +172,12 @@ class Engine(Care, Deciding):
         """How well commands are confined here; proven when it is first asked."""
         return await look_at_walls(self._opened.path.parent)
 
-    async def start(self, task: str, folder: Path, began: RunStarted, *why: RunEvent, worktree: bool = False) -> str:
+    async def start(
+        self, task: str, folder: Path, began: RunStarted, *why: RunEvent, worktree: bool = False, name: str = ""
+    ) -> str:
         """Open a session and begin its first run as `began` says, with facts that say why it is there; its id.
 
-        With `worktree` it works in a git worktree of its own.
+        With `worktree` it works in a git worktree of its own. `name` is an id that was given away already.
         """
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Say what is to be done.")
@@ -188,7 +190,7 @@ class Engine(Care, Deciding):
         began = replace(began, boundary=began.boundary or new_boundary())
         sent = await self.servers.filled(await self._expanded(task, place, began.mode), began.boundary)
         began = replace(began, taint=(*began.taint, *sent.taint))
-        return await self._runs.open(SessionOpened("", str(place), title_of(task)), sent.text, began, *why)
+        return await self._runs.open(SessionOpened(name, str(place), title_of(task)), sent.text, began, *why)
 
     async def say(
         self, session: str, text: str, *, now: bool = False, files: Sequence[tuple[str, str, bytes]] = ()
@@ -286,5 +288,5 @@ class Engine(Care, Deciding):
     def listen(self, listener: Listener) -> Forget:
         return self._journal.listen(listener)
 
-    def listen_drafts(self, listener: Callable[[Draft], None]) -> None:
-        self._drafts.listen(listener)
+    def listen_drafts(self, listener: Callable[[Draft], None]) -> Forget:
+        return self._drafts.listen(listener)

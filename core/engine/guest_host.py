@@ -26,7 +26,7 @@ from core.domain.ids import consent_id
 from core.domain.problems import Problem
 from core.domain.text import Text
 from core.domain.visible import visible
-from core.engine.guest_calls import LOOKS, GuestCall, GuestCalls, inside, shown
+from core.engine.guest_calls import LOOKS, GuestCall, GuestCalls, inside
 from core.engine.loop import perform
 from core.engine.permission import word
 from core.engine.work import Judge, Work
@@ -39,6 +39,9 @@ from core.workspace.thread import to_its_end
 
 WHY = "{} asks. What it does itself is not confined by Journeyman."
 PLAN = "Plan mode only reads. Describe what you would do instead."
+TOUCHES = {
+    "execute": "runs", "edit": "writes", "delete": "writes", "move": "writes", "read": "reads", "fetch": "network",
+}  # fmt: skip
 MOST = 20  # options of a request
 CANCELLED: Params = {"outcome": {"outcome": "cancelled"}}
 
@@ -151,7 +154,7 @@ class GuestHost:
     def _request(self, call: GuestCall, name: str, options: tuple[ConsentOption, ...]) -> ConsentRequest:
         run, arguments = self._run, self._arguments(call)
         folder, taint = str(run.place.folder), tuple(sorted(run.talk.rights.taint))
-        touches = {"execute": "runs", "edit": "writes", "read": "reads", "fetch": "network"}.get(call.kind, "")
+        touches = TOUCHES.get(call.kind, "")
         who = run.model_name.partition("/")[2]
         return ConsentRequest(
             consent_id(run.session, name), name, call.kind, visible(call.object(run.place.folder)), folder, "none",
@@ -160,10 +163,14 @@ class GuestHost:
         )  # fmt: skip
 
     def _arguments(self, call: GuestCall) -> str:
-        changes = "\n".join(map(shown, call.differences))
-        more = {"changes": changes} if changes else {}
+        folder, arguments = self._run.place.folder, call.arguments()
+        if call.differences:
+            names = {inside(one.path, folder): one for one in call.differences}
+            given = {name: value for name, value in arguments.items() if value not in call.files()}
+            changes = [{"path": name, "old": one.before or "", "new": one.after} for name, one in names.items()]
+            return canonical({**given, "changes": changes})
         title = {"title": call.title} if call.title and call.title != call.command() else {}
-        return canonical({**title, **call.arguments(), **more})
+        return canonical({**title, **arguments})
 
     # Files
 

@@ -81,7 +81,7 @@ class Runs:
 
     async def open(self, opened: SessionOpened, task: str, began: RunStarted, *why: RunEvent) -> str:
         """Open a session together with its first run, and with why it is there: a crash leaves all or none. Its id."""
-        await self._open(name := session_id(), opened, task, began, *why)
+        await self._open(name := opened.session_id or session_id(), opened, task, began, *why)
         return name
 
     async def _open(self, name: str, opened: SessionOpened, task: str, began: RunStarted, *why: RunEvent) -> None:

@@ -79,8 +79,8 @@ class ConsentForm(QWidget):
             self.allowed.emit(self.names(), self.scope.scope(), self.scope.patterns())
 
     def deny_or_ask_why(self) -> None:
-        """The first time it opens the place for a reason; then it denies with it."""
-        if self._field.isVisibleTo(self):
+        """The first time it opens the place for a reason, where that is read; then it denies with it."""
+        if self._field.isVisibleTo(self) or self._wanted.request.options:
             self.deny()
             return
         self._field.show()
@@ -150,7 +150,8 @@ class ConsentForm(QWidget):
         self._later = Button(look, self.tr("Later"), name="consent.later", tone="quiet", hint=self.tr("Esc"))
         self._all = Button(look, self.tr("Deny all and stop"), name="consent.deny_all", tone="quiet")
         self._all.setVisible(queued > 1)
-        self._deny = Button(look, self.tr("Deny with a reason…"), name="consent.deny", hint=self.tr("D"))
+        why = self.tr("Deny") if wanted.request.options else self.tr("Deny with a reason…")
+        self._deny = Button(look, why, name="consent.deny", hint=self.tr("D"))
         hint = self.tr("A") if wanted.request.undoable else ""
         self._allow = Button(look, self.tr("Allow"), name="consent.allow", tone="primary", hint=hint)
         together = self.tr("Answer these {} together").format(len(self._like) + 1)
@@ -254,6 +255,9 @@ class ConsentForm(QWidget):
         self._tell_state()
 
     def _tell_state(self) -> None:
+        if option := self.scope.option():
+            self._allow.setText(self.tr("Allow") if option.allows else self.tr("Answer no"))
+            self._allow.setAccessibleName(f"{self._allow.text()}: {option.name}")
         self._allow.setEnabled(self.can_allow())
         bar = self._scroll.verticalScrollBar()
         below = -(-(bar.maximum() - bar.value()) // max(1, self._text.fontMetrics().lineSpacing()))

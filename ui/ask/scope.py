@@ -6,7 +6,7 @@ from typing import Final
 from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLayout, QLayoutItem, QSizePolicy, QVBoxLayout, QWidget
 
-from core.domain.consent import ConsentRequest, Scope, scopes
+from core.domain.consent import ConsentOption, ConsentRequest, scopes
 from ui.ask.wanted import scope_words
 from ui.ask.whole_text import one_line
 from ui.theme import Look
@@ -15,6 +15,7 @@ from ui.widgets.tip import tip
 from ui.widgets.words import label
 
 GAP: Final = 6
+OPTION: Final = "option"  # in the place of a scope, where an agent of others says for how long
 LONGEST: Final = 48
 
 
@@ -26,8 +27,11 @@ class ScopeRow(QWidget):
     def __init__(self, look: Look, request: ConsentRequest, *, name_width: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._request = request
-        self._scopes = scopes(request)
-        self._chips = {scope: self._chip(look, scope_words(scope), f"consent.scope.{scope}") for scope in self._scopes}
+        self._options = {option.id: option for option in request.options}
+        said = {one.id: one_line(one.name) for one in request.options}
+        said = said or {one: scope_words(one) for one in scopes(request)}
+        kind = "option" if self._options else "scope"
+        self._chips = {word: self._chip(look, text, f"consent.{kind}.{word}") for word, text in said.items()}
         self._patterns = {
             pattern: self._chip(look, _short(pattern), f"consent.pattern.{number}")
             for number, pattern in enumerate(request.patterns, 1)
@@ -36,7 +40,8 @@ class ScopeRow(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(GAP)
-        column.addWidget(self._row(look, self.tr("Allow for"), list(self._chips.values()), name_width))
+        answer = self.tr("Answer") if self._options else self.tr("Allow for")
+        column.addWidget(self._row(look, answer, list(self._chips.values()), name_width))
         self._remember = self._row(look, self.tr("Remember"), list(self._patterns.values()), name_width)
         column.addWidget(self._remember)
         for scope, chip in self._chips.items():
@@ -46,14 +51,24 @@ class ScopeRow(QWidget):
             chip.setToolTip(tip(one_line(pattern)))
             chip.setAccessibleName(self.tr("Remember {}").format(one_line(pattern)))
             chip.toggled.connect(lambda _on: self.changed.emit())
-        self.setVisible(len(self._scopes) > 1)
-        self.choose("once")
+        self.setVisible(len(self._chips) > 1 or bool(self._options))
+        usual = [one.id for one in request.options if one.allows and not one.lasts] or [*self._options, "once"]
+        self.choose(usual[0])
 
-    def scope(self) -> Scope:
-        return next((scope for scope, chip in self._chips.items() if chip.isChecked()), "once")
+    def option(self) -> ConsentOption | None:
+        """The word that was chosen of those that an agent of others offers; None where it offers none."""
+        return self._options.get(self._chosen())
+
+    def scope(self) -> str:
+        return OPTION if self._options else self._chosen()
+
+    def _chosen(self) -> str:
+        return next((word for word, chip in self._chips.items() if chip.isChecked()), "once")
 
     def patterns(self) -> tuple[str, ...]:
-        """What is to be remembered; nothing of what is allowed once."""
+        """What is to be remembered, nothing of what is allowed once; of words of an agent the one that was chosen."""
+        if self._options:
+            return (self._chosen(),)
         if self.scope() == "once":
             return ()
         return tuple(pattern for pattern, chip in self._patterns.items() if chip.isChecked())
@@ -62,16 +77,17 @@ class ScopeRow(QWidget):
         """A yes for longer than once must be for something."""
         return self.scope() == "once" or bool(self.patterns())
 
-    def choose(self, scope: Scope) -> None:
+    def choose(self, word: str) -> None:
         for other, chip in self._chips.items():
-            chip.setChecked(other == scope)
-        self._remember.setVisible(scope != "once")
+            chip.setChecked(other == word)
+        self._remember.setVisible(word != "once" and not self._options)
         self.changed.emit()
 
     def choose_number(self, number: int) -> bool:
-        if not 1 <= number <= len(self._scopes) or len(self._scopes) == 1:
+        words = list(self._chips)
+        if not 1 <= number <= len(words) or len(words) == 1:
             return False
-        self.choose(self._scopes[number - 1])
+        self.choose(words[number - 1])
         return True
 
     def restyle(self, look: Look) -> None:
@@ -85,8 +101,8 @@ class ScopeRow(QWidget):
         made.setCheckable(True)
         return made
 
-    def _chooser(self, scope: Scope) -> Callable[[], None]:
-        return lambda: self.choose(scope)
+    def _chooser(self, word: str) -> Callable[[], None]:
+        return lambda: self.choose(word)
 
     def _row(self, look: Look, name: str, chips: list[Button], name_width: int) -> QWidget:
         part = QWidget()

@@ -64,7 +64,7 @@ def title(request: ConsentRequest) -> str:
         case "network":
             return _tr("Reach out to the network?")
         case _:
-            return _tr("Use {}?").format(one_line(request.tool))
+            return _tr("Let it do this?") if request.options else _tr("Use {}?").format(one_line(request.tool))
 
 
 def spoken_name(wanted: Wanted) -> str:
@@ -84,6 +84,9 @@ def lines(wanted: Wanted) -> list[Line]:
             return [_heading(plain["path"]), *_difference(wanted.before or "", str(plain["content"]))]
         case "patch" if plain.keys() == {"diff"}:
             return _patched(str(plain["diff"]))
+        case _ if request.options and isinstance(plain.get("changes"), list):
+            told = [line for change in plain.pop("changes") for line in _change(change)]
+            return told + [line for name, value in plain.items() for line in _argument(name, value)]
         case _ if plain:
             return [line for name, value in plain.items() for line in _argument(name, value)]
         case _:
@@ -148,6 +151,8 @@ def _time(seconds: float) -> str:
 
 
 def _confined(request: ConsentRequest) -> str:
+    if request.options:
+        return _tr("not by Journeyman: the agent runs it itself")
     return {
         "verified": _tr("to the folder, by walls that were tested on this computer"),
         "reduced": _tr("only in part: this computer has no whole walls"),
@@ -176,6 +181,15 @@ def _difference(before: str, after: str) -> list[Line]:
     if found and found[-1] == Line("", " "):
         found.pop()  # both end with a line feed
     return found
+
+
+def _change(told: Any) -> list[Line]:
+    """What an agent of others would make of a file."""
+    match told:
+        case {"path": str(path), "old": str(old), "new": str(new)}:
+            return [_heading(path), *_difference(old, new)]
+        case _:
+            return _argument("changes", told)
 
 
 def _heading(path: object, more: str = "") -> Line:

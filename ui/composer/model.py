@@ -1,6 +1,6 @@
 """The model of a session, and the choice of another: its servers' lists, and how long it may think."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from PySide6.QtCore import QPoint, Signal
@@ -27,6 +27,7 @@ class ModelButton(Button):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(look, "", name="composer.model", tone="quiet", icon="cpu", opens=True, parent=parent)
         self._model = ""
+        self._marked: Collection[str] = ()
         self._menu = QMenu(self)
         self._menu.setObjectName("composer.models")
         self._menu.setAccessibleName(self.tr("Models"))
@@ -54,16 +55,24 @@ class ModelButton(Button):
         self._pop_up()
         self.wanted.emit()
 
-    def show_models(self, lists: Mapping[str, Sequence[str]], effort: str, *, looking: bool = False) -> None:
-        """Models by server, with the one in use marked."""
+    def show_models(
+        self,
+        lists: Mapping[str, Sequence[str]],
+        effort: str | None,
+        *,
+        looking: bool = False,
+        marked: Collection[str] = (),
+    ) -> None:
+        """Models by server, with the one in use marked; of an agent of others its own settings, and no effort."""
         self._menu.clear()
+        self._marked = (self._model, *marked)
         if looking:
             self._menu.addAction(self.tr("Looking for models…")).setEnabled(False)
         for server, names in lists.items():
             self._list(server, names)
         if not looking and not any(lists.values()):
             self._menu.addAction(self.tr("No server lists a model. Add one in the settings.")).setEnabled(False)
-        if not looking:
+        if not looking and effort is not None:
             self._menu.addSeparator()
             thinks = self._menu.addMenu(self.tr("Effort"))
             thinks.setObjectName("composer.efforts")
@@ -84,7 +93,7 @@ class ModelButton(Button):
         elif names:
             self._menu.addSection(server)
         for name in names:
-            self._add(menu, f"composer.model.{name}", visible(name), name == self._model, self._choice(name))
+            self._add(menu, f"composer.model.{name}", visible(name), name in self._marked, self._choice(name))
 
     def _add(self, menu: QMenu, name: str, text: str, on: bool, act: Callable[[], None]) -> None:
         action = QAction(text.replace("&", "&&"), menu)

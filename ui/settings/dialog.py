@@ -19,7 +19,8 @@ from PySide6.QtWidgets import (
 from core.domain.problems import Trouble
 from core.domain.rules import Rule
 from core.domain.schedule import Schedule
-from core.settings.schema import MODELS, TOOLS, WEB, About, Settings
+from core.settings.schema import MODELS, TOOLS, WEB, About, OutsideAgent, Settings
+from ui.settings.agents import AgentsPage
 from ui.settings.fields import control, settable
 from ui.settings.models import ModelsPage
 from ui.settings.pages import DataPage, DataState, FoldersPage, RulesPage, is_of_folder
@@ -32,6 +33,7 @@ from ui.widgets.button import Button
 from ui.widgets.scroll import FittingScroll
 from ui.widgets.words import breakable, label
 
+Agents = tuple[Sequence[OutsideAgent], Sequence[OutsideAgent]]
 SIZE: Final = (820, 580)
 AROUND: Final = QSize(24, 60)  # the frame of a window, and what shows of the one below
 PAGES_WIDTH: Final = 170
@@ -56,6 +58,7 @@ class SettingsDialog(QDialog):
     session_wanted = Signal(str)
     schedule_added = Signal(object)
     schedule_removed = Signal(str)
+    agents_wanted = Signal(str, str, str)  # what, of which agent, its command
     servers_wanted = Signal(str, str)  # what, and of which server or model
     tools_wanted = Signal(str, str, str)  # what, of which tool server, and of which of its tools or keys
 
@@ -81,6 +84,7 @@ class SettingsDialog(QDialog):
         self._stack = QStackedWidget()
         self._data: DataState | None = None
         self._scheduled: Sequence[Schedule] = ()
+        self._agents: Agents = ((), ())
         self._counted: QWidget
         self._said = label("", look.fonts.second, "third", name="settings.said", wrap=True)
         self._none = label(self.tr("No setting is called so."), look.fonts.text, "second", name="settings.none")
@@ -143,6 +147,10 @@ class SettingsDialog(QDialog):
         self._scheduled = found
         self.schedules.show_schedules(found)
 
+    def show_agents(self, added: Sequence[OutsideAgent], found: Sequence[OutsideAgent]) -> None:
+        self._agents = added, found
+        self.agents.show_agents(*self._agents)
+
     def show_data(self, state: DataState) -> None:
         """Counting takes a while where there is much; it is shown when it is there."""
         self._data = state
@@ -204,6 +212,12 @@ class SettingsDialog(QDialog):
         self.tools.wanted.connect(self.tools_wanted)
         self._add_whole(self.tr(TOOLS), self.tools)
         self._found.append((self.tr("tool servers mcp model context protocol tools key").casefold(), self.tools))
+        self.agents = AgentsPage(self._look)
+        self.agents.show_agents(*self._agents)
+        self.agents.wanted.connect(self.agents_wanted)
+        self._add_whole(self.tr("Other agents"), self.agents)
+        words = self.tr("agents of others acp opencode codex claude gemini goose add test").casefold()
+        self._found.append((words, self.agents))
         known, why = self._shown.rules, self._shown.why
         rules = RulesPage(self._look, None if known is None else [r for r in known if not is_of_folder(r)], why)
         folders = FoldersPage(self._look, None if known is None else [r for r in known if is_of_folder(r)], why)

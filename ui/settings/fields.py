@@ -22,7 +22,8 @@ WORDS = {"system": "As the system has it", "light": "Light", "dark": "Dark", "co
     "brave": "Brave Search",
     "tavily": "Tavily",
 }
-SHOWN_AS_LISTS = frozenset({"providers", "prices", "tool_servers"})  # edited where they are shown, not as a field
+# Edited where they are shown, not as a field.
+SHOWN_AS_LISTS = frozenset({"providers", "prices", "tool_servers", "agents"})
 
 
 def settable() -> list[tuple[str, About]]:

@@ -1,0 +1,128 @@
+"""Facts of a session as an editor reads them: the updates of the Agent Client Protocol."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from core.domain.events import (
+    CallRefused,
+    CallStarted,
+    FileChanged,
+    PersonSpoke,
+    Replied,
+    RunEvent,
+    ToolReturned,
+    Usage,
+)
+from core.domain.steps import verb
+from core.domain.text import Text
+
+KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "read": "read", "write": "edit", "edit": "edit", "find": "search", "search": "search", "command": "execute",
+        "check": "execute", "fetch": "fetch", "search_web": "fetch", "todo": "think", "decision": "think",
+    }
+)  # fmt: skip
+STATES = {"done": "completed", "doing": "in_progress", "open": "pending"}
+LONGEST = 100_000  # characters of a result
+Update = dict[str, Any]
+
+
+class Updates:
+    """Of one session. `whole` reads a text in full, `blob` contents that were kept apart."""
+
+    def __init__(self, folder: Path, whole: Callable[[Text], str], blob: Callable[[str], bytes]) -> None:
+        self._folder = folder
+        self._whole = whole
+        self._blob = blob
+        self._arguments: dict[str, Any] = {}
+        self._changes: dict[str, list[Update]] = {}
+        self.usage = Usage()
+
+    def of(self, event: RunEvent, *, streamed: bool = False, told: bool = False) -> list[Update]:
+        """What an editor is told of a fact; `streamed`: its words were told as they came. `told`: also the person's."""
+        match event:
+            case PersonSpoke(text=text) if told:
+                return [chunk("user_message_chunk", self._whole(text))]
+            case Replied():
+                return self._reply(event, streamed)
+            case CallStarted():
+                return self._start(event)
+            case FileChanged(call_id=name) if name:
+                return self._change(event)
+            case ToolReturned(call_id=name, output=output, failed=failed):
+                return [self._end(name, self._whole(output), failed)]
+            case CallRefused(call_id=name, tool=tool, reason=reason):
+                call = {"toolCallId": name, "title": tool, "kind": "other", "status": "pending"}
+                return [{"sessionUpdate": "tool_call", **call}, self._end(name, self._whole(reason), True)]
+            case _:
+                return []
+
+    def arguments(self, call: str) -> Any:
+        """Of a call, as the model wrote them."""
+        return self._arguments.get(call)
+
+    def _reply(self, reply: Replied, streamed: bool) -> list[Update]:
+        used, now = self.usage, reply.usage
+        self.usage = Usage(used.input + now.input, used.output + now.output, used.cached + now.cached)
+        found = []
+        if not streamed and reply.reasoning.head:
+            found.append(chunk("agent_thought_chunk", self._whole(reply.reasoning)))
+        if not streamed and reply.text.head:
+            found.append(chunk("agent_message_chunk", self._whole(reply.text)))
+        for call in reply.calls:
+            try:
+                self._arguments[call.id] = json.loads(self._whole(call.arguments) or "{}")
+            except ValueError:
+                self._arguments[call.id] = None
+            if call.tool == "todo" and (plan := _plan(self._arguments[call.id])):
+                found.append(plan)
+        return found
+
+    def _start(self, started: CallStarted) -> list[Update]:
+        given = self._arguments.get(started.call_id)
+        path = given.get("path") if isinstance(given, dict) else None
+        places = [{"path": str(self._folder / path)}] if isinstance(path, str) else []
+        call = {"toolCallId": started.call_id, "title": f"{verb(started.step, 'running')} {started.object}".strip(),
+                "kind": KINDS.get(started.step, "other"), "status": "in_progress", "locations": places,
+                "rawInput": given}  # fmt: skip
+        return [{"sessionUpdate": "tool_call", **call}]
+
+    def _change(self, changed: FileChanged) -> list[Update]:
+        try:
+            before = self._blob(changed.before).decode() if changed.before else None
+            after = self._blob(changed.after).decode() if changed.after else ""
+        except UnicodeDecodeError:
+            return []
+        block = {"type": "diff", "path": str(self._folder / changed.path), "oldText": before, "newText": after}
+        self._changes.setdefault(changed.call_id, []).append(block)
+        return []
+
+    def _end(self, call: str, output: str, failed: bool) -> Update:
+        shown = output if len(output) <= LONGEST else f"{output[:LONGEST]}\n[cut: the result is longer]"
+        words = [{"type": "content", "content": {"type": "text", "text": shown}}] if shown else []
+        status = "failed" if failed else "completed"
+        content = [*self._changes.pop(call, []), *words]
+        return {"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status, "content": content}
+
+
+def chunk(kind: str, text: str) -> Update:
+    """A piece of words."""
+    return {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
+
+
+def _plan(given: Any) -> Update | None:
+    """The agent's own list, as a plan."""
+    match given:
+        case {"items": list(items)}:
+            entries = [_entry(one) for one in items if isinstance(one, dict)]
+            return {"sessionUpdate": "plan", "entries": entries}
+        case _:
+            return None
+
+
+def _entry(item: dict[str, Any]) -> Update:
+    status = STATES.get(str(item.get("status")), "pending")
+    return {"content": str(item.get("text", "")), "priority": "medium", "status": status}

@@ -1,0 +1,186 @@
+"""Our engine as an editor drives it: the official library's client on the other side of a real process."""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from acp import PROTOCOL_VERSION, RequestError, schema, spawn_agent_process, text_block
+
+ROOT = Path(__file__).parents[2]
+BOUND_S = 120.0
+
+
+class Client:
+    """Somebody in front of an editor. `words` answer requests by their kind, in order."""
+
+    def __init__(self, *words: str, form: dict[str, Any] | None = None) -> None:
+        self.words = list(words)
+        self.form = form
+        self.asked: list[tuple[str, list[str]]] = []
+        self.updates: list[dict[str, Any]] = []
+        self.heard = asyncio.Event()
+
+    def on_connect(self, conn: Any) -> None:
+        self.agent = conn
+
+    async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
+        self.updates.append(update.model_dump(by_alias=True, exclude_none=True))
+        self.heard.set()
+
+    async def request_permission(
+        self, session_id: str, tool_call: Any, options: list[Any], **_: Any
+    ) -> schema.RequestPermissionResponse:
+        self.asked.append((tool_call.title, [option.name for option in options]))
+        word = self.words.pop(0)
+        chosen = next(option for option in options if word in (option.kind, option.name))
+        outcome = schema.AllowedOutcome(outcome="selected", option_id=chosen.option_id)
+        return schema.RequestPermissionResponse(outcome=outcome)
+
+    async def create_elicitation(self, message: str, mode: Any, **_: Any) -> schema.AcceptElicitationResponse:
+        self.asked.append((message, []))
+        return schema.AcceptElicitationResponse(action="accept", content=self.form)
+
+    def said(self) -> str:
+        """What the agent said, in one."""
+        kind = "agent_message_chunk"
+        return "".join(each["content"]["text"] for each in self.updates if each["sessionUpdate"] == kind)
+
+    def calls(self) -> list[tuple[str, str]]:
+        return [(e["kind"], e["title"]) for e in self.updates if e["sessionUpdate"] == "tool_call"]
+
+
+def played(home: Path, *replies: dict[str, Any]) -> None:
+    """The model of new sessions plays this."""
+    home.mkdir(exist_ok=True)
+    (home / "script.json").write_text(json.dumps({"replies": list(replies)}), "utf-8")
+
+
+def calling(tool: str, **arguments: Any) -> dict[str, Any]:
+    return {"text": "I act. ", "calls": [{"name": tool, "arguments": arguments}]}
+
+
+def edited(home: Path, client: Client, talk: Any, *, forms: bool = False, mode: str = "edits") -> None:
+    """A whole life of the process: shake hands, open a session in `work`, talk."""
+    (work := home / "work").mkdir(parents=True, exist_ok=True)
+
+    async def life() -> None:
+        words = ["-m", "app", "--home", str(home), "acp", "--script", str(home / "script.json"), "--mode", mode]
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+        async with (
+            asyncio.timeout(BOUND_S),
+            spawn_agent_process(client, sys.executable, *words, env=env, cwd=ROOT, use_unstable_protocol=True) as (  # type: ignore[arg-type]
+                conn,
+                _,
+            ),
+        ):
+            can = schema.ClientCapabilities(
+                elicitation=schema.ElicitationCapabilities(form=schema.ElicitationFormCapabilities()) if forms else None
+            )
+            hello = await conn.initialize(protocol_version=PROTOCOL_VERSION, client_capabilities=can)
+            assert hello.agent_info is not None and hello.agent_info.name == "journeyman"
+            assert hello.agent_capabilities is not None and hello.agent_capabilities.load_session
+            opened = await conn.new_session(cwd=str(work), mcp_servers=[])
+            assert opened.modes is not None and opened.modes.current_mode_id == mode
+            await talk(conn, opened.session_id)
+
+    asyncio.run(life())
+
+
+def test_a_prompt_is_worked_with_updates_and_a_permission(tmp_path: Path) -> None:
+    played(
+        tmp_path,
+        calling("write", path="a.txt", content="hello\n"),
+        {"text": "Done.", "usage": {"input": 9, "output": 2}},
+    )
+    client = Client("allow_once", "allow_once")
+
+    async def talk(conn: Any, session: str) -> None:
+        answer = await conn.prompt(session_id=session, prompt=[text_block("Write it.")])
+        assert answer.stop_reason == "end_turn" and answer.usage.output_tokens >= 2
+        assert (tmp_path / "work" / "a.txt").read_text() == "hello\n"
+        [(title, options)] = client.asked
+        assert title == "write: a.txt" and options[0] == "Allow once" and options[-1] == "Deny" and len(options) == 5
+        assert client.said() == "I act. Done." and client.calls() == [("edit", "Writing a.txt")]
+        end = next(each for each in client.updates if each["sessionUpdate"] == "tool_call_update")
+        diff = next(block for block in end["content"] if block["type"] == "diff")
+        assert end["status"] == "completed" and diff["newText"] == "hello\n"
+        listed = await conn.list_sessions()
+        assert [one.session_id for one in listed.sessions] == [session]
+        client.updates.clear()
+        await conn.load_session(cwd=str(tmp_path / "work"), session_id=session, mcp_servers=[])
+        assert client.updates[0]["content"]["text"] == "Write it." and client.said() == "I act. Done."
+        again = await conn.prompt(session_id=session, prompt=[text_block("Once more.")])
+        assert again.stop_reason == "end_turn"
+
+    edited(tmp_path, client, talk)
+
+
+def test_a_cancel_stops_the_run_and_a_no_is_heard(tmp_path: Path) -> None:
+    slow = {"text": "x" * 2000, "chunks": 2000, "delay_s": 0.05}
+    played(tmp_path, calling("write", path="a.txt", content="x"), slow)
+    client = Client("Deny")
+
+    async def talk(conn: Any, session: str) -> None:
+        turn = asyncio.ensure_future(conn.prompt(session_id=session, prompt=[text_block("Write it.")]))
+        while not client.said().endswith("x"):
+            await client.heard.wait()
+            client.heard.clear()
+        assert not (tmp_path / "work" / "a.txt").exists()
+        await conn.cancel(session_id=session)
+        assert (await turn).stop_reason == "cancelled"
+
+    edited(tmp_path, client, talk)
+
+
+def test_questions_come_as_forms_as_options_or_as_words(tmp_path: Path) -> None:
+    options = [{"label": "Red"}, {"label": "Blue"}]
+    asks = calling("ask_user", question="Which?", options=options)
+    played(tmp_path, asks, {"text": "It is {{answer}}."})
+
+    def talk(client: Client) -> Any:
+        async def say(conn: Any, session: str) -> None:
+            await conn.prompt(session_id=session, prompt=[text_block("Ask.")])
+            assert client.asked[0][0].startswith("Which?") and "It is Blue." in client.said()
+
+        return say
+
+    client = Client(form={"answer1": "Blue"})
+    edited(tmp_path, client, talk(client), forms=True)
+    client = Client("Blue")
+    edited(tmp_path, client, talk(client))
+    assert client.asked[0][1] == ["Red", "Blue", "Decline to answer"]
+    played(tmp_path, calling("ask_user", question="What else?"), {"text": "It is {{answer}}."})
+    client = Client()
+
+    async def words(conn: Any, session: str) -> None:
+        assert (await conn.prompt(session_id=session, prompt=[text_block("Ask.")])).stop_reason == "end_turn"
+        assert "What else?" in client.said()
+        await conn.prompt(session_id=session, prompt=[text_block("Green")])
+        assert "It is Green." in client.said()
+
+    edited(tmp_path, client, words)
+
+
+def test_what_is_wrong_is_an_error_in_words(tmp_path: Path) -> None:
+    played(tmp_path, {"fault": "server_error"}, {"fault": "server_error"})
+
+    async def talk(conn: Any, session: str) -> None:
+        for wrong in (
+            conn.prompt(session_id="none", prompt=[text_block("x")]),
+            conn.set_session_mode(session_id=session, mode_id="none"),
+            conn.new_session(cwd="relative", mcp_servers=[]),
+            conn.load_session(cwd="/", session_id="none", mcp_servers=[]),
+            conn.prompt(session_id=session, prompt=[]),
+        ):
+            try:
+                await wrong
+            except RequestError as error:
+                assert str(error)
+            else:
+                raise AssertionError("it was taken")
+        await conn.set_session_mode(session_id=session, mode_id="plan")
+
+    edited(tmp_path, Client(), talk)
