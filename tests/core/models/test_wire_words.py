@@ -194,13 +194,13 @@ def test_every_way_to_ask_for_patience(headers: dict[str, str], seconds: float) 
 
 
 def test_only_one_module_knows_the_library_for_http() -> None:
-    """So that its successor is one line; what sends traces is no client of models."""
+    """So that its successor is one line; what sends traces, or speaks to tool servers, is no client of models."""
     core = Path(__file__).parents[3] / "core"
     assert {
         path.relative_to(core).as_posix()
         for path in core.rglob("*.py")
         if re.search(r"^\s*(import|from) (httpx|httpcore)", path.read_text(), re.M)
-    } == {"models/http.py", "exchange/sender.py"}
+    } == {"models/http.py", "exchange/sender.py", "servers/http.py"}
 
 
 def test_a_date_is_counted_from_now() -> None:
