@@ -27,9 +27,7 @@ def typed(on: Screen, words: str) -> None:
     on.hand("type", "--delay", "15", words)
 
 
-@pytest.mark.xfail(
-    reason="on a slow machine signs typed into a new skill are missing from its draft: not yet understood"
-)
+@pytest.mark.xfail(reason="on a slow machine signs typed into a new skill miss in its draft: not yet understood")
 def test_a_skill_is_written_with_the_keyboard_alone(display: Screen, home: Path) -> None:
     with opened(display, home) as program:
         until(display.titles, "the window")
