@@ -161,8 +161,9 @@ def test_the_figures_of_a_call() -> None:
 
 def test_a_request_again_is_the_same_round() -> None:
     failed = Retried(Trouble("The server is down.", "", ""), 1, 0.5)
-    again = [RequestSent("m", 1), ReplyCut(Text("a"), "stopped"), RequestSent("m", 1), failed, RequestSent("m", 1)]
-    events: list[RunEvent] = [RunStarted("m"), *again, Replied(Text("b")), RequestSent("m", 2)]
+    first, cut = RequestSent("m", 1), ReplyCut(Text("a"), "stopped")
+    events: list[RunEvent] = [RunStarted("m"), first, cut, first, failed, first, Replied(Text("b"))]
+    events.append(RequestSent("m", 2))
     counted, outline, listed = [], Outline(), SessionRow("s")
     for seq, event in enumerate(events, 1):
         changed = fold(entry := Entry("s", seq, 1, seq, event), outline)
