@@ -76,7 +76,7 @@ def test_it_may_find_nothing_worth_keeping(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as scene:
             await worked(scene, working({"text": "There was nothing to keep."}))
-            assert [row.status for row in reviews(scene)] == ["done"] and scene.engine.proposals.list() == []
+            assert [row.status for row in reviews(scene)] == ["done"] and scene.engine.proposals.list() == ()
 
     bounded(main())
 
