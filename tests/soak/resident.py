@@ -9,9 +9,9 @@ from pathlib import Path
 from tests.e2e.health import size, stalls
 from tests.e2e.killing import program
 from tests.e2e.screen import ROOT, until
+from tests.soak.place import BOUND_S
 from tests.soak.scripts import Scripts
 
-BOUND_S = 120
 WARM = 12  # runs until everything that is made once has been made
 
 
