@@ -147,11 +147,15 @@ def advice(missing: list[str], table: dict[str, str]) -> str:
 
 
 def apt_install(names: list[str]) -> None:
-    """Install Debian packages as root, without a question."""
+    """Install Debian packages as root, without a question. What apt-get says is told where it fails only."""
     print(f"Installing what the system lacks: {' '.join(names)} ...", flush=True)
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for words in (["update"], ["install", "-y", "--no-install-recommends", *names]):
         command = ["apt-get", "-qq", "-o", "Dpkg::Use-Pty=0", *words]
-        if subprocess.call(command, env=quiet, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) != 0:
+        done = subprocess.run(
+            command, env=quiet, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        )
+        if done.returncode != 0:
+            print(done.stdout.decode("utf-8", "replace").rstrip(), file=sys.stderr)
             what = "System packages could not be installed."
             raise Trouble(what, f"{' '.join(command)} failed, see above.", "Mend that and give the same command again.")

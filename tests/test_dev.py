@@ -168,16 +168,23 @@ def test_missing_libraries_are_named_with_their_packages(parts: Any, monkeypatch
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="packages are those of Debian")
-def test_packages_are_installed_by_root_and_named_to_others(parts: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    """Root gets them from apt-get, without a question; anybody else gets the command."""
+def test_packages_are_installed_by_root_and_named_to_others(
+    parts: Any, tmp_path: Path, monkeypatch: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Root gets them from apt-get, without a question; anybody else gets the command. It talks only where it fails."""
     log, apt = tmp_path / "log", tmp_path / "apt-get"
-    apt.write_text(f'#!/bin/sh\necho "$*" >> {log}\n')
+    apt.write_text(f'#!/bin/sh\necho "$*" >> {log}\necho "delaying configuration" >&2\nexit ${{CODE:-0}}\n')
     apt.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     answers = iter([["libEGL.so.1"], []])
     if os.geteuid() == 0:
         parts.provide(lambda: next(answers), parts.DEBIAN)
         assert log.read_text().splitlines()[-1].endswith("install -y --no-install-recommends libegl1")
+        assert capfd.readouterr() == ("Installing what the system lacks: libegl1 ...\n", "")
+        monkeypatch.setenv("CODE", "100")
+        with pytest.raises(Exception, match="see above"):
+            parts.provide(lambda: ["libEGL.so.1"], parts.DEBIAN)
+        assert capfd.readouterr().err == "delaying configuration\n"
     else:
         with pytest.raises(Exception, match="sudo apt-get install --no-install-recommends libegl1"):
             parts.provide(lambda: next(answers), parts.DEBIAN)
