@@ -221,7 +221,7 @@ def step(walk: Walk) -> None:
     else:
         walk.walker.tab_to("timeline.steps")
         walk.display.keys("Home", "Down", "Down", "Return", "Return", "bracketright", "bracketleft", "End")
-    for tab in [one.name for one in walk.walker.seen("step.tabs", role="page tab")]:
+    for tab in [one.name for one in walk.walker.seen("step.tabs", role="page tab") if one.can_be_used()]:
         walk.hands.turn("step.tabs", tab)
 
 
