@@ -114,9 +114,8 @@ def _read_to_the_end(walk: Walk) -> None:
 
 def steer(walk: Walk) -> None:
     """Words that cut a long reply, because they are sent at once."""
-    row, words = _talked_to(walk)
+    row, _ = _talked_to(walk)
     walk.hands.press(name="Send message 1 now")
-    walk.walker.thing(name=f"You said {words}")
     walk.walker.until(lambda: walk.kinds(row.id).count("request_sent") > 1, "the model is told at once")
     walk.comes_to(row.id, "done")
 
