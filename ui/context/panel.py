@@ -239,6 +239,7 @@ class ContextPanel(QWidget):
         column.addWidget(self._shares)
         column.addStretch(1)
         scroll = QScrollArea()
+        scroll.setAccessibleName(self.tr("Context"))
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(inside)
