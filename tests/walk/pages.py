@@ -161,12 +161,12 @@ def tabs(walk: Walk) -> None:
     for row in walk.chance.sample(walk.rows(), 2):
         walk.hands.session(row.title)
         walk.hands.command("Keep the session in a tab", "ctrl+t")
-    walk.walker.thing("Desk.tabs", role="page tab")
+    walk.walker.thing("side.tabs", role="page tab")
     walk.hands.command("Previous tab", "ctrl+Prior")
-    while left := len(walk.walker.seen("Desk.tabs", role="page tab")):
+    while left := len(walk.walker.seen("side.tabs", role="page tab")):
         walk.hands.command("Next tab", "ctrl+Next")
         walk.hands.command("Keep the session in a tab", "ctrl+t")
-        walk.walker.until(lambda: len(walk.walker.seen(name="Close the tab")) < left, "a tab less")
+        walk.walker.until(lambda: len(walk.walker.seen("side.tabs", role="page tab")) < left, "a tab less")
 
 
 def commands(walk: Walk) -> None:
