@@ -54,7 +54,7 @@ def test_every_control_of_every_screen_has_a_name_and_a_role(
     found: dict[str, set[str]] = {}
     dialogs = set()
     for name, screen in screens(home, "light", (1440, 900)):
-        qapp.processEvents()
+        qapp.sendPostedEvents()
         parts = [screen, *(part for part in screen.findChildren(QWidget) if part.isVisible())]
         wrong = {what for part in parts for what in lacking(part)}
         found |= {name: wrong} if wrong else {}

@@ -170,7 +170,7 @@ def put_back(walk: Walk) -> None:
         walk.hands.press(button)
         walk.hands.press("putback.yes")
         walk.walker.gone("putback")
-        walk.walker.until(lambda: letter.exists() == there, f"{letter} is {'there' if there else 'gone'}")  # noqa: B023
+        walk.walker.until(lambda: letter.exists() == there, f"{letter} there: {there}")  # noqa: B023 - now
     walk.hands.turn("run.tabs", "Steps")
 
 
@@ -187,10 +187,11 @@ def compare(walk: Walk) -> None:
     row = walk.chance.choice(walk.rows("done"))
     walk.hands.session(row.title)
     walk.hands.press("run.compare")
-    walk.walker.until(lambda: walk.walker.seen("compare.said") or walk.walker.seen("palette.field"), "a comparison")
-    if walk.walker.seen("palette.field"):  # which one, is asked where none is near
+    walk.walker.thing("compare.said")
+    if not row.origin:  # nothing is near: which one, is asked
+        walk.hands.press("compare.right.choose")
+        walk.walker.has_focus("palette.field")
         walk.display.keys("Return")
-        walk.walker.thing("compare.said")
     walk.hands.press("compare.swap")
     walk.walker.thing("compare.steps")
     walk.hands.press(name="Open", role="push button")
