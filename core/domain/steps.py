@@ -238,7 +238,7 @@ def _verdict(event: VerdictGiven) -> str:
 
 
 def _request(role: str, changed: "_Pen") -> None:
-    if role:
+    if role not in ("", "agent"):
         changed.open("compaction", key="compaction", object="the context")
     else:
         changed.open("thinking", key="request", numbered=True)

@@ -85,6 +85,8 @@ class Ledger:
 
     def hear(self, entry: Entry) -> None:
         match entry.event:
+            case RequestSent(role="agent"):
+                pass  # what fills it then, its agent tells nobody
             case RequestSent() as sent:
                 self.requests.append(
                     Filled(
