@@ -82,8 +82,6 @@ def test_a_person_sees_it_think_between_its_calls(tmp_path: Path) -> None:
             )
             rows = [step for step in scene.engine.steps(scene.engine.session(session)) if step.kind == "thinking"]
             assert len(rows) == len(sent) <= len(replied) and {row.status for row in rows} == {"done"}
-            counted = await scene.engine.past.ledger(session)
-            assert [one.role for one in counted.requests] == [""] and counted.requests[0].counted == 100
 
     bounded(test())
 
