@@ -274,7 +274,7 @@ def test_a_list_made_to_do_harm_is_cut_and_its_names_can_be_shown() -> None:
     names = ["a\x1b]0;x\x07", "b" * 100_000, "c\nprovider: openai", "", "fine"]
     rows = [{"id": name, "model": name, "context_length": 10**30} for name in names]
     assert chat_list({"data": rows}) == [Listed("fine")]
-    assert [one.name for one in anthropic_list({"data": rows})] == ollama_names({"models": rows}) == ["fine"]
+    assert [one.id for one in anthropic_list({"data": rows})] == ollama_names({"models": rows}) == ["fine"]
     assert len(chat_list([{"id": str(number)} for number in range(100_000)])) == MOST
 
 
