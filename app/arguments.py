@@ -5,11 +5,11 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn, get_args
 
-from app import __version__
 from app.agent_arguments import agent_actions
 from app.memory_arguments import memory_actions
 from app.server_arguments import server_actions
 from app.skill_arguments import proposal_actions, skill_actions
+from core import __version__
 from core.domain.modes import DEFAULT_MODE, MODE_WORDS, MODES, Mode
 from core.domain.schedule import MISSED
 from core.settings.schema import Wire
