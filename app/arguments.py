@@ -220,6 +220,8 @@ def _history(commands: "argparse._SubParsersAction[_Parser]") -> None:
     fork.add_argument("--run", type=_count, default=0, metavar="N", help="of which run (else the last)")
     fork.add_argument("--model", metavar="NAME", default="", help="with --again: by this model")
     fork.add_argument("--script", metavar="FILE", help="with --again: by this script")
+    left_out = "with --again: without this memory or skill, to compare both"
+    fork.add_argument("--without", action="append", default=[], metavar="ITEM", help=left_out)
     fork.add_argument("--answer", action="append", default=[], metavar="TEXT", help="answers, in order")
     fork.add_argument("--no-questions", action="store_true", help="every question and every request is declined")
     _json(fork)
