@@ -238,7 +238,8 @@ def load_outline(db: sqlite3.Connection, number: int, rows: int) -> Outline:
     """The rows later facts may change, and the counts."""
     waiting = ", ".join(f"'{status}'" for status in sorted(OPEN))
     found = db.execute(
-        f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND status IN ({waiting}) ORDER BY id", span(number)
+        f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND ended = 0 AND status IN ({waiting}) ORDER BY id",
+        span(number),
     )
     steps = [read_step(row) for row in found]
     last = db.execute(
