@@ -6,6 +6,7 @@ import signal
 import sys
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from app import places
 from app.arguments import UsageError, understood
@@ -13,6 +14,9 @@ from app.commands.exits import FAILED, STOPPED, USAGE
 from app.output import Output, beside, terminal
 from app.single import Lock, refuse_safe
 from core.domain.problems import Problem
+
+if TYPE_CHECKING:
+    import asyncio
 
 MOMENTS = 500  # of 20 ms that an owner gets to begin to listen, or to be gone: on a busy machine it takes seconds
 
@@ -128,15 +132,19 @@ async def _through_owner(words: list[str], home: Path, folder: Path, out: Output
 
     from app.owner import ask_owner
 
-    for _ in range(MOMENTS):
-        code = await ask_owner(places.socket(home), words, folder, out)
-        if code is not None:
-            return code
-        await asyncio.sleep(0.02)
-        lock = Lock(places.lock(home))
-        if lock.take():
-            lock.release()
-            return None
+    _stoppable()
+    try:
+        for _ in range(MOMENTS):
+            code = await ask_owner(places.socket(home), words, folder, out)
+            if code is not None:
+                return code
+            await asyncio.sleep(0.02)
+            lock = Lock(places.lock(home))
+            if lock.take():
+                lock.release()
+                return None
+    except asyncio.CancelledError:
+        return STOPPED
     raise Problem(
         f"Another Journeyman holds the data folder {home}.",
         "It does not answer.",
@@ -152,12 +160,8 @@ async def _alone(words: list[str], home: Path, folder: Path, out: Output, safe: 
     from app.owner import Owner, can_serve
     from app.perform import performer
 
-    task = asyncio.current_task()
-    assert task is not None
-    loop, report = asyncio.get_running_loop(), partial(_report, home, out)
-    loop.set_exception_handler(lambda _, context: report(of_context(context)))
-    if sys.platform != "win32":
-        loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    task, report = _stoppable(), partial(_report, home, out)
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: report(of_context(context)))
     services = await assemble(home, report, safe=safe)
     for note in services.notes:
         out.trouble(note)
@@ -182,6 +186,17 @@ async def _alone(words: list[str], home: Path, folder: Path, out: Output, safe: 
         await owner.idle(1.0)
         await owner.close()
         await services.close()
+
+
+def _stoppable() -> "asyncio.Task[Any]":
+    """This task, which SIGTERM stops from now on. A Ctrl+C that comes as the loop lies down wakes it only then, too."""
+    import asyncio
+
+    task = asyncio.current_task()
+    assert task is not None
+    if sys.platform != "win32":
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return task
 
 
 def _report(home: Path, out: Output, error: BaseException) -> None:

@@ -306,7 +306,9 @@ def _dialogs(stage: _Stage) -> Screens:
     window.deeds.palette.leave()
     settings = SettingsDialog(look, Shown(Settings(), RULES), stage.shell)
     day = datetime(2026, 11, 23, 9).astimezone().timestamp()
-    settings.show_schedules([Schedule("k3f9", "Sort what came into the inbox", str(ROOM), "", 0, int(day * 1e6), "1d")])
+    settings.schedules.show_schedules(
+        [Schedule("k3f9", "Sort what came into the inbox", str(ROOM), "", 0, int(day * 1e6), "1d")]
+    )
     settings.show_data(DataState(str(ROOM), 48_300_000, 35_120, 42, 1, ("2026-11-20 09.12",)))
     settings.tools.show_servers(SERVERS)
     settings.open()

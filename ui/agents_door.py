@@ -24,12 +24,13 @@ class AgentsDoor:
         self._dialog, self._bridge, self._tasks = dialog, bridge, tasks
         self.closed = False
         dialog.agents_wanted.connect(self._do)
-        tasks.start(self._look(), "look for agents")
 
     def _do(self, word: str, name: str, command: str) -> None:
         match word:
             case "add":
                 self._tasks.start(self._add(name, command), "add an agent")
+            case "look":
+                self._tasks.start(self._look(), "look for agents")
             case "test":
                 self._tasks.start(self._test(name), "test an agent")
             case _:
@@ -38,7 +39,7 @@ class AgentsDoor:
     async def _look(self) -> None:
         agents, found = await self._bridge.ask(_agents)
         if not self.closed:
-            self._dialog.show_agents(agents, found)
+            self._dialog.agents.show_agents(agents, found)
 
     async def _add(self, name: str, command: str) -> None:
         await self._bridge.ask(partial(_added, name, command))

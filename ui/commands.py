@@ -48,7 +48,7 @@ COMMANDS: Final = (
     Command("tab.close", "Close the tab", "Ctrl+W", "", "tab", SESSION),
     Command("tab.next", "Next tab", "Ctrl+PgDown", "", "session", GO),
     Command("tab.previous", "Previous tab", "Ctrl+PgUp", "", "session", GO),
-    Command("side.other", "Go to the session on the other side", "F6", "arrow-left-right", "sides", GO),
+    Command("side.other", "Go to the session on the other side", "Ctrl+F6", "arrow-left-right", "sides", GO),
     Command("session.trash", "Move the session to the trash", "", "trash-2", "session", SESSION),
     Command("session.fork", "Fork the session", "", "share", "session", SESSION),
     Command("session.export", "Export the session", "E", "download", "session", SESSION),

@@ -1,7 +1,6 @@
 """Where one works: a session, or two side by side; one of the sides is worked in, and both go on."""
 
 from collections.abc import Callable, Collection
-from typing import Final
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
@@ -15,8 +14,6 @@ from ui.session_view import SessionView
 from ui.side import Side
 from ui.theme import Look
 from ui.window_state import WindowState
-
-NARROWEST: Final = 400  # of one side, where there are two
 
 
 class Desk(QWidget):

@@ -18,11 +18,20 @@ OF_PLACES: Final = (
     ("Sessions", (("Del", "Move to the trash"), ("F2", "Rename"), ("Shift+Down", "Select several"), ("Menu", "Menu"))),
     ("Message", (("Return", "Send, or queue while it runs"), ("Ctrl+Return", "Send now"), ("Shift+Return", "New line"),
                  ("@", "Name a file"), ("/", "Commands"))),
-    ("Steps", (("J", "Next"), ("K", "Previous"), ("Return", "Open or close"),
+    ("Steps", (("J", "Next"), ("K", "Previous"), ("[", "Previous run"), ("]", "Next run"), ("Return", "Open or close"),
                ("Right", "Show a sub-agent's steps"), ("Left", "Fold them away"))),
-    ("Skill", (("Ctrl+S", "Save"), ("Ctrl+F", "Find and replace"), ("Ctrl+Space", "Complete"), ("F8", "Next finding"),
-               ("F6", "Next part"), ("Alt+1", "First tab, and so on"), ("Alt+Z", "Wrap lines"))),
+    ("Timeline", (("W", "Nearer"), ("S", "Farther"), ("A", "Earlier"), ("D", "Later"), ("F", "Fit the step"),
+                  (".", "Next"), (",", "Previous"))),
+    ("Changes", (("N", "Next part"), ("P", "Previous part"), ("U", "Undo the part"))),
+    ("Skill", (("Ctrl+S", "Save"), ("Ctrl+Shift+N", "New skill"), ("Ctrl+F", "Find and replace"), ("F3", "Find again"),
+               ("Ctrl+Space", "Complete"), ("F8", "Next finding"), ("F6", "Next part of the page"),
+               ("Alt+1", "First tab, and so on"), ("Alt+Z", "Wrap lines"))),
+    ("Memory", (("Ctrl+F", "Find"), ("Ctrl+Shift+N", "New memory"), ("E", "Edit"), ("P", "Pin"), ("A", "Archive"),
+                ("R", "Restore"), ("Del", "Forget"), ("F6", "Next part of the page"),
+                ("Alt+1", "First tab, and so on"))),
+    ("Proposal", (("Y", "Keep"), ("E", "Edit first"), ("N", "Reject"))),
     ("Question", (("1", "First option, and so on"), ("Return", "Answer"), ("Esc", "Later"))),
+    ("Consent", (("A", "Allow"), ("D", "Deny"), ("1", "How far, and so on"), ("Esc", "Later"))),
 )  # fmt: skip
 
 

@@ -24,12 +24,12 @@ class SchedulesDoor:
         self.closed = False
         dialog.schedule_added.connect(lambda asked: tasks.start(self._add(asked), "add a schedule"))
         dialog.schedule_removed.connect(lambda name: tasks.start(self._remove(name), "remove a schedule"))
-        tasks.start(self._look(), "read the schedules")
+        dialog.schedules_wanted.connect(lambda: tasks.start(self._look(), "read the schedules"))
 
     async def _look(self) -> None:
         found = await self._bridge.ask(_all)
         if not self.closed:
-            self._dialog.show_schedules(found)
+            self._dialog.schedules.show_schedules(found)
 
     async def _add(self, asked: Asked) -> None:
         made = await self._bridge.ask(partial(_added, asked))

@@ -96,6 +96,9 @@ class SettingsDoor:
             if self._dialog is not None and self._dialog is dialog and shown != self._known:
                 self._dialog.refill(shown)
             self._known = shown
+
+    async def _count(self) -> None:
+        dialog = self._dialog
         data = await self._bridge.ask(partial(_counted, self._folder))
         if self._dialog is not None and self._dialog is dialog:
             self._dialog.show_data(data)
@@ -131,7 +134,8 @@ class SettingsDoor:
         elif word == "restore":
             self._ask_restore(name)
         else:
-            self._tasks.start(self._back_up() if word == "back_up" else self._compact(), word)
+            works = {"count": self._count, "back_up": self._back_up, "compact": self._compact}
+            self._tasks.start(works[word](), word)
 
     def _ask_restore(self, name: str) -> None:
         title = _tr("Put back the backup of {}?").format(name)
@@ -146,12 +150,12 @@ class SettingsDoor:
     async def _back_up(self) -> None:
         made = await self._bridge.ask(lambda engine: engine.back_up())
         self._say(_tr("Backed up: {}").format(made.words))
-        await self._read()
+        await self._count()
 
     async def _compact(self) -> None:
         done = await self._bridge.ask(lambda engine: engine.compact())
         self._say(_tr("{before} before, {after} now.").format(before=size(done.before), after=size(done.after)))
-        await self._read()
+        await self._count()
 
     def _go_to(self, session: str) -> None:
         if self._dialog is not None:

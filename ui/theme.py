@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -220,10 +220,6 @@ def blend(over: QColor, under: QColor, share: float) -> QColor:
         round(over.green() * share + under.green() * rest),
         round(over.blue() * share + under.blue() * rest),
     )
-
-
-def colour_tokens() -> tuple[str, ...]:
-    return tuple(field.name for field in fields(Theme) if field.name not in {"name", "dark"})
 
 
 def _exact(font: QFont) -> QFont:

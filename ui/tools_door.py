@@ -30,12 +30,12 @@ class ToolsDoor:
 
     def __init__(self, look: Look, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks) -> None:
         self._look, self._dialog, self._bridge, self._tasks = look, dialog, bridge, tasks
-        self.closed = False
+        self.closed, self._looked = False, False
         dialog.tools_wanted.connect(self._do)
 
     def refresh(self) -> None:
         """Some of them are not as they were."""
-        if not self.closed and self._dialog.tools.found is not None:
+        if not self.closed and self._looked:
             self._start(self._look_again(), "look at tool servers")
 
     def _do(self, word: str, server: str, of: str) -> None:
@@ -58,6 +58,7 @@ class ToolsDoor:
     async def _look_again(self) -> None:
         found = await self._bridge.ask(_found)
         if not self.closed:
+            self._looked = True
             self._dialog.tools.show_servers(found)
 
     def _ask_server(self) -> None:

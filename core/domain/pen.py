@@ -152,6 +152,11 @@ class Pen:
         """Add to the totals of the run, in its header row."""
         self.mark("run", tokens=tokens, cost=cost, **amounts)
 
+    def reach(self, **figures: int) -> None:
+        """What the run is at by now, in its header row; said again, it is no more."""
+        if step := self.outline.open.get("run"):
+            self._put(step._replace(marks={**step.marks, **figures}, last=self.entry.seq))
+
     def _put(self, step: Step) -> None:
         self._changed[step.row] = step
         if step.key and step.status in OPEN:

@@ -121,8 +121,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
                 changed.add("guide", "failed" if guide.trouble else "done", object=line(of_guide(guide)))
         case PersonSpoke(text=text):
             changed.add("person", "done", object=line(text))
-        case RequestSent(role=role):
-            _request(role, changed)
+        case RequestSent():
+            _request(entry.event, changed)
         case Replied():
             _reply(entry.event, changed)
         case ContextCompacted():
@@ -237,12 +237,13 @@ def _verdict(event: VerdictGiven) -> str:
     return line(" ".join(part for part in (whose + word, line(event.note), tags) if part))
 
 
-def _request(role: str, changed: "_Pen") -> None:
-    if role:
+def _request(event: RequestSent, changed: "_Pen") -> None:
+    """A request that follows one that was cut or failed is of the same round."""
+    if event.role:
         changed.open("compaction", key="compaction", object="the context")
     else:
         changed.open("thinking", key="request", numbered=True)
-        changed.count(rounds=1)
+        changed.reach(rounds=event.round)
 
 
 def _reply(event: Replied, changed: "_Pen") -> None:

@@ -25,7 +25,6 @@ from core.engine.conversation import Conversation
 from core.engine.imported import distrusted
 
 Why = Literal["fork", "edit", "model"]
-THE_PERSONS_OWN: dict[str, Any] = {"parent": "", "parent_call": "", "called": "", "depth": 0, "source": ""}
 NAMED = frozenset({"question_id", "request_id"})
 ASKED = frozenset({"question", "request"})
 OPENING = (RunStarted, RunResumed, RunPaused, RunInterrupted, Replied, QuestionAsked, ConsentAsked)

@@ -1,7 +1,6 @@
 """The agents of others as a person sees and sets them: list, add, remove, try; and what is set in a session."""
 
 import asyncio
-import shlex
 from dataclasses import dataclass
 
 from core.agents.guests import Guests, of_command
@@ -97,8 +96,3 @@ class OutsideAgents:
         if found := next((one for one in self.list() if one.name == name), None):
             return found
         raise Problem(f"There is no agent {name!r}.", "", "List them: journeyman agents list.")
-
-
-def command_of(agent: OutsideAgent) -> str:
-    """As a person types it."""
-    return shlex.join(agent.words())

@@ -13,7 +13,7 @@ from core.store.journal import Journal
 from core.store.reader import Reader
 from core.timeline.align import Alignment, align
 from core.timeline.learnt import LEARNT_KINDS, Learnt, learnt
-from core.timeline.ledger import Item, Ledger
+from core.timeline.ledger import Item
 from core.timeline.queries import Failure, recent_failures
 from core.timeline.report import USUAL, Report, Thresholds, report
 from core.timeline.runs import RunMade, Runs
@@ -35,13 +35,6 @@ class Past:
         async for entry in self._journal.read(session):
             folded.hear(entry)
         return list(folded.made.values())
-
-    async def ledger(self, session: str) -> Ledger:
-        """What filled the window of the model, request by request, and where it was compacted."""
-        folded = Ledger()
-        async for entry in self._journal.read(session):
-            folded.hear(entry)
-        return folded
 
     async def context(self, session: str, seq: int = 0) -> list[Item]:
         """What the model is sent, item by item: now, or with the request that is entry `seq`."""

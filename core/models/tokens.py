@@ -87,16 +87,6 @@ def estimate_text(text: Text) -> int:
     )
 
 
-def estimate_request(request: Request) -> int:
-    """About how many tokens a request is, before any correction."""
-    total = MESSAGE + estimate(request.system) if request.system else 0
-    for message in request.messages:
-        total += MESSAGE + estimate(request.whole(message.text))
-        total += sum(MESSAGE + estimate(call.tool + request.whole(call.arguments)) for call in message.calls)
-        total += sum(IMAGE if one.media_type in IMAGES else DOCUMENT for one in message.attachments)
-    return total + sum(MESSAGE + estimate(f"{tool.name} {tool.description} {tool.schema}") for tool in request.tools)
-
-
 def most_tokens(request: Request) -> int:
     """More than the tokens of a request nearly always, found a thousand times quicker: by its bytes."""
     size = len(request.system.encode("utf-8", "replace"))

@@ -1,7 +1,6 @@
 """Questions to the past: what failed, what went wrong first, what repeats, what tends to work."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -136,8 +135,3 @@ def success_by_decision(made: Iterable[RunMade]) -> list[Share]:
             share.bad += run.judgement == "bad"
             share.unknown += run.judgement == "unknown"
     return sorted(found.values(), key=lambda share: -share.n)
-
-
-def statuses(made: Iterable[RunMade]) -> Counter[str]:
-    """How runs ended."""
-    return Counter(run.status for run in own(made))

@@ -3,12 +3,11 @@
 import csv
 import io
 from collections.abc import Iterable
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from core.store.usage import Used
 
 By = Literal["day", "model", "folder"]
-BYS: Final[tuple[By, ...]] = ("day", "model", "folder")
 
 
 class Sum(NamedTuple):

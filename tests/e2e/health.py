@@ -4,7 +4,7 @@ import os
 import re
 from pathlib import Path
 
-FROZEN_MS = 400  # wanted: 250; the settings build all their pages at once, which takes 260 where the processor is slow
+FROZEN_MS = 250
 
 
 def stalls(home: Path) -> list[int]:

@@ -15,6 +15,7 @@ from tests.e2e.terminal import BOUND_S, Terminal, ended, eventually, until
 from tests.e2e.test_command_line import ASK, SAY, SLEEP
 
 WAIT_FOR = {"name": "run", "arguments": {"command": "while [ ! -e go ]; do sleep 0.02; done"}}
+SIGNS = pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 
 
 def owner(terminal: Terminal) -> "tuple[str, subprocess.Popen[str]]":
@@ -45,12 +46,13 @@ def test_k1_the_second_works_through_the_first(terminal: Terminal) -> None:
     assert not path.exists()
 
 
-def test_ctrl_c_at_a_client_stops_its_run_only(terminal: Terminal) -> None:
+@SIGNS
+def test_a_stopped_client_stops_its_run_only(terminal: Terminal, sign: int) -> None:
     _, first = owner(terminal)
     terminal.script(SLEEP)
     client = terminal.start("run", "Go.", "--script", "script.json", "--mode", "trust", "--json")
     until(client, "call_started")
-    done = ended(client, signal.SIGINT)
+    done = ended(client, sign)
     assert done.code == 130 and done.lines[-1]["status"] == "stopped"
     assert sorted(row["status"] for row in terminal("sessions", "--json").lines) == ["running", "stopped"]
     (terminal.folder / "go").touch()
@@ -86,7 +88,7 @@ def test_an_owner_waits_for_its_clients(terminal: Terminal) -> None:
     assert ended(first).code == 0
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+@SIGNS
 def test_an_owner_that_must_end_interrupts_its_clients(terminal: Terminal, sign: int) -> None:
     _, first = owner(terminal)
     terminal.script(SLEEP)

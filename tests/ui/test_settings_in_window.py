@@ -48,6 +48,7 @@ def test_they_open_while_the_engine_is_busy(qapp: QApplication, home: Path) -> N
         held = asyncio.ensure_future(hold_up())
         try:
             dialog = await opened(person)
+            dialog.show_page("Data")
             assert dialog.isVisible() and not held.done()
         finally:
             free.set()

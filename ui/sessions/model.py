@@ -111,9 +111,6 @@ class SessionsModel(QAbstractListModel):
     def headings(self) -> list[int]:
         return [number for number, item in enumerate(self._items) if isinstance(item, Heading)]
 
-    def holds_any(self) -> bool:
-        return bool(self._rows)
-
     def rowCount(self, parent: Index = TOP) -> int:
         return 0 if parent.isValid() else len(self._items)
 

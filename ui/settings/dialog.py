@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
@@ -18,11 +18,11 @@ from PySide6.QtWidgets import (
 
 from core.domain.problems import Trouble
 from core.domain.rules import Rule
-from core.domain.schedule import Schedule
-from core.settings.schema import MODELS, TOOLS, WEB, About, OutsideAgent, Settings
+from core.settings.schema import MODELS, TOOLS, WEB, About, Settings
 from ui.settings.agents import AgentsPage
-from ui.settings.fields import control, settable
+from ui.settings.fields import settable
 from ui.settings.models import ModelsPage
+from ui.settings.page import Contents, Part, SettingsPage
 from ui.settings.pages import DataPage, DataState, FoldersPage, RulesPage, is_of_folder
 from ui.settings.schedules import SchedulesPage
 from ui.settings.tool_servers import ToolServersPage
@@ -33,11 +33,12 @@ from ui.widgets.button import Button
 from ui.widgets.scroll import FittingScroll
 from ui.widgets.words import breakable, label
 
-Agents = tuple[Sequence[OutsideAgent], Sequence[OutsideAgent]]
+AGENTS, RULES, FOLDERS, SCHEDULES, DATA = "Other agents", "Rules", "Folders", "Schedules", "Data"
 SIZE: Final = (820, 580)
 AROUND: Final = QSize(24, 60)  # the frame of a window, and what shows of the one below
 PAGES_WIDTH: Final = 170
 UNMOVED: Final = frozenset({"reduced_motion"})  # nothing in this window slides or fades, so there is nothing to lessen
+P = TypeVar("P", bound=QWidget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class SettingsDialog(QDialog):
     revoked = Signal(str)
     data_wanted = Signal(str, str)  # what, and with which backup
     session_wanted = Signal(str)
+    schedules_wanted = Signal()
     schedule_added = Signal(object)
     schedule_removed = Signal(str)
     agents_wanted = Signal(str, str, str)  # what, of which agent, its command
@@ -65,7 +67,9 @@ class SettingsDialog(QDialog):
     def __init__(self, look: Look, shown: Shown, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look, self._shown = look, shown
-        self._found: list[tuple[str, QWidget]] = []  # what is searched, and the row that is shown for it
+        self._contents = self._all_contents()
+        self._built: dict[str, SettingsPage] = {}
+        self._data: DataState | None = None
         self.setObjectName("settings")
         self.setWindowTitle(self.tr("Settings"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -81,14 +85,10 @@ class SettingsDialog(QDialog):
         self._pages.setAccessibleName(self.tr("Pages"))
         self._pages.setFont(look.fonts.text)
         self._pages.setMaximumWidth(look.size(PAGES_WIDTH))
+        self._pages.addItems([self.tr(title) for title in self._contents])
         self._stack = QStackedWidget()
-        self._data: DataState | None = None
-        self._scheduled: Sequence[Schedule] = ()
-        self._agents: Agents = ((), ())
-        self._counted: QWidget
         self._said = label("", look.fonts.second, "third", name="settings.said", wrap=True)
         self._none = label(self.tr("No setting is called so."), look.fonts.text, "second", name="settings.none")
-        self._fill()
         self._lay_out()
         self._pages.currentRowChanged.connect(self._turn)
         self.say(self.tr("Changes are used at once."))
@@ -96,34 +96,37 @@ class SettingsDialog(QDialog):
         self._pages.setCurrentRow(0)
         self._none.hide()
 
+    # Pages that others fill
+
+    @property
+    def models(self) -> ModelsPage:
+        return self._part(MODELS, ModelsPage)
+
+    @property
+    def tools(self) -> ToolServersPage:
+        return self._part(TOOLS, ToolServersPage)
+
+    @property
+    def agents(self) -> AgentsPage:
+        return self._part(AGENTS, AgentsPage)
+
+    @property
+    def schedules(self) -> SchedulesPage:
+        return self._part(SCHEDULES, SchedulesPage)
+
     def show_page(self, title: str) -> None:
         found = self._pages.findItems(title, Qt.MatchFlag.MatchExactly)
         if found:
             self._pages.setCurrentItem(found[0])
 
     def refill(self, shown: Shown) -> None:
-        """Show these instead, on the page that is open."""
+        """Show these instead, on the pages that are there."""
         self._shown = shown
-        page = self._pages.currentItem().text()
-        servers, tools = self.models.found, self.tools.found
-        self._pages.blockSignals(True)
-        self._pages.clear()
-        while (old := self._stack.widget(0)) is not None:
-            self._stack.removeWidget(old)
-            old.deleteLater()
-        self._found.clear()
-        self._fill()
-        if self._data:
-            self.show_data(self._data)
-        if servers:
-            self.models.show_servers(servers)
-        if tools:
-            self.tools.show_servers(tools)
-        self._pages.blockSignals(False)
-        self._pages.setCurrentRow(0)
-        self.show_page(page)
-        self._stack.setCurrentIndex(self._pages.currentRow())
-        self._narrow(self._search.text())
+        for page in self._built.values():
+            page.show_fields(shown.settings)
+        if MODELS in self._built:
+            self.offer_models(self.models.models())
+        self._renew(WEB, RULES, FOLDERS)
 
     def note(self, shown: Shown) -> None:
         """These are known now; what is on the screen says so already."""
@@ -143,26 +146,10 @@ class SettingsDialog(QDialog):
             known.setFilterMode(Qt.MatchFlag.MatchContains)
             field.setCompleter(known)
 
-    def show_schedules(self, found: Sequence[Schedule]) -> None:
-        self._scheduled = found
-        self.schedules.show_schedules(found)
-
-    def show_agents(self, added: Sequence[OutsideAgent], found: Sequence[OutsideAgent]) -> None:
-        self._agents = added, found
-        self.agents.show_agents(*self._agents)
-
     def show_data(self, state: DataState) -> None:
         """Counting takes a while where there is much; it is shown when it is there."""
         self._data = state
-        data = DataPage(self._look, state)
-        data.wanted.connect(self.data_wanted)
-        data.session_wanted.connect(self.session_wanted)
-        page = self._counted.parentWidget()
-        if page is not None and (column := page.layout()) is not None:
-            column.replaceWidget(self._counted, data)
-            self._counted.hide()
-            self._counted.deleteLater()
-            self._counted = data
+        self._renew(DATA)
 
     def say(self, words: str) -> None:
         """At the foot: what was done."""
@@ -180,117 +167,131 @@ class SettingsDialog(QDialog):
         announce(self, words)
 
     def _turn(self, place: int) -> None:
-        self._stack.setCurrentIndex(place)
-        here = self._pages.item(place)
-        if here.text() == self.tr(MODELS) and self.models.found is None:
-            self.servers_wanted.emit("first", "")  # a keyring is asked for keys only when somebody wants to see them
-        if here.text() == self.tr(TOOLS) and self.tools.found is None:
-            self.tools_wanted.emit("look", "", "")
+        """A page is built when somebody looks at it for the first time."""
+        contents = list(self._contents.values())[place]
+        self._page(contents.title)
+        self._stack.setCurrentIndex(list(self._built).index(contents.title))
+        if contents.part:
+            contents.part.wish()
 
-    def _fill(self) -> None:
-        pages: dict[str, list[tuple[str, About]]] = {}
-        for name, about in settable():
-            if name not in UNMOVED:
-                pages.setdefault(about.page, []).append((name, about))
-        for title, members in pages.items():
-            page, column = self._page(title)
-            for name, about in members:
-                column.insertWidget(column.count() - 1, self._row(name, about))
-            if title == MODELS:
-                self.models = ModelsPage(self._look)
-                self.models.wanted.connect(self.servers_wanted)
-                column.insertWidget(column.count() - 1, self.models)
-                self._found.append((self.tr("servers key keys keyring test price window add").casefold(), self.models))
-            if title == WEB:
-                key = WebKey(self._look, self._shown.settings.web_search)
-                key.wanted.connect(self.servers_wanted)
-                self.changed.connect(lambda name, value, key=key: key.use(value) if name == "web_search" else None)
-                column.insertWidget(column.count() - 1, key)
-                self._found.append((self.tr("web search key searxng brave tavily").casefold(), key))
-            self._add(title, page)
-        self.tools = ToolServersPage(self._look)
-        self.tools.wanted.connect(self.tools_wanted)
-        self._add_whole(self.tr(TOOLS), self.tools)
-        self._found.append((self.tr("tool servers mcp model context protocol tools key").casefold(), self.tools))
-        self.agents = AgentsPage(self._look)
-        self.agents.show_agents(*self._agents)
-        self.agents.wanted.connect(self.agents_wanted)
-        self._add_whole(self.tr("Other agents"), self.agents)
-        words = self.tr("agents of others acp opencode codex claude gemini goose add test").casefold()
-        self._found.append((words, self.agents))
-        known, why = self._shown.rules, self._shown.why
-        rules = RulesPage(self._look, None if known is None else [r for r in known if not is_of_folder(r)], why)
-        folders = FoldersPage(self._look, None if known is None else [r for r in known if is_of_folder(r)], why)
-        for part in (rules, folders):
-            part.revoked.connect(self.revoked)
-        self._add_whole(self.tr("Rules"), rules)
-        self._add_whole(self.tr("Folders"), folders)
-        self.schedules = SchedulesPage(self._look)
-        self.schedules.show_schedules(self._scheduled)
-        self.schedules.added.connect(self.schedule_added)
-        self.schedules.removed.connect(self.schedule_removed)
-        self.schedules.session_wanted.connect(self.session_wanted)
-        self._add_whole(self.tr("Schedules"), self.schedules)
-        self._counted = label(self.tr("Counting…"), self._look.fonts.text, "second", name="settings.data.counting")
-        self._add_whole(self.tr("Data"), self._counted)
+    def _page(self, title: str) -> SettingsPage:
+        if title not in self._built:
+            made = self._built[title] = SettingsPage(self._look, self._contents[title], self._shown.settings)
+            made.changed.connect(self.changed)
+            made.narrow(self._typed())
+            self._stack.addWidget(FittingScroll(made))
+        return self._built[title]
 
-    def _add_whole(self, title: str, inside: QWidget) -> None:
-        page, column = self._page(title)
-        column.insertWidget(column.count() - 1, inside)
-        self._add(title, page)
+    def _part(self, title: str, kind: type[P]) -> P:
+        part = self._page(title).findChild(kind)
+        assert isinstance(part, kind)
+        return part
 
-    def _add(self, title: str, page: QWidget) -> None:
-        self._pages.addItem(self.tr(title))
-        self._stack.addWidget(FittingScroll(page))
+    def _renew(self, *titles: str) -> None:
+        """Those that are there."""
+        for title in titles:
+            if title in self._built:
+                self._built[title].renew()
+        self._narrow()
 
-    def _page(self, title: str) -> tuple[QWidget, QVBoxLayout]:
-        page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(20, 4, 20, 16)
-        column.setSpacing(12)
-        column.addWidget(label(self.tr(title), self._look.fonts.title))
-        column.addStretch(1)
-        return page, column
+    def _typed(self) -> list[str]:
+        return self._search.text().casefold().split()
 
-    def _row(self, name: str, about: About) -> QWidget:
-        """Label and help on the left, the control on the right."""
-        made, fonts = QWidget(), self._look.fonts
-        row = QHBoxLayout(made)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(16)
-        words = QVBoxLayout()
-        words.setSpacing(1)
-        words.addWidget(label(self.tr(about.label), fonts.strong, wrap=True))
-        words.addWidget(label(self.tr(about.help), fonts.second, "second", wrap=True))
-        words.addStretch(1)
-        value = getattr(self._shown.settings, name)
-        field = control(self._look, name, about, value, lambda new: self._tell(name, new))
-        field.setMinimumWidth(self._look.size(200))
-        row.addLayout(words, 1)
-        row.addWidget(field, 1 if name == "tiers" else 0, Qt.AlignmentFlag.AlignTop)
-        self._found.append((f"{about.page} {about.label} {about.help} {name}".casefold(), made))
-        return made
-
-    def _tell(self, name: str, value: Any) -> None:
-        self.changed.emit(name, value)
-
-    def _narrow(self, typed: str) -> None:
+    def _narrow(self) -> None:
         """Show only what holds every word; a page without any steps back."""
-        words = typed.casefold().split()
-        for text, row in self._found:
-            row.setVisible(all(word in text for word in words))
-        first = -1
-        for number in range(self._pages.count()):
-            page = self._stack.widget(number)
-            rows = [row for _, row in self._found if page and page.isAncestorOf(row)]
-            title = self._pages.item(number).text().casefold()
-            fits = not words or any(not row.isHidden() for row in rows) or all(word in title for word in words)
-            self._pages.item(number).setHidden(not fits)
-            first = number if fits and first < 0 else first
+        typed, first = self._typed(), -1
+        for number, contents in enumerate(self._contents.values()):
+            found = contents.is_found_by(typed)
+            self._pages.item(number).setHidden(not found)
+            first = number if found and first < 0 else first
+        for page in self._built.values():
+            page.narrow(typed)
         if first >= 0 and self._pages.currentItem().isHidden():
             self._pages.setCurrentRow(first)
         self._none.setVisible(first < 0)
         self._stack.setVisible(first >= 0)
+
+    # What there is
+
+    def _all_contents(self) -> dict[str, Contents]:
+        """In the order of the list."""
+        fields: dict[str, list[tuple[str, About]]] = {}
+        for name, about in settable():
+            if name not in UNMOVED:
+                fields.setdefault(about.page, []).append((name, about))
+        parts = self._parts()
+        return {title: Contents(title, fields.get(title, []), parts.get(title)) for title in {**fields, **parts}}
+
+    def _parts(self) -> dict[str, Part]:
+        tr = self.tr
+        servers = tr("servers key keys keyring test price window add")
+        tools = tr("tool servers mcp model context protocol tools key")
+        agents = tr("agents of others acp opencode codex claude gemini goose add test")
+        return {
+            MODELS: Part(servers, self._build_models, self._look_for_servers),
+            WEB: Part(tr("web search key searxng brave tavily"), self._build_web),
+            TOOLS: Part(tools, self._build_tools, self._look_for_tools),
+            AGENTS: Part(agents, self._build_agents, lambda: self.agents_wanted.emit("look", "", "")),
+            RULES: Part("", lambda: self._build_rules(RulesPage, of_folder=False)),
+            FOLDERS: Part("", lambda: self._build_rules(FoldersPage, of_folder=True)),
+            SCHEDULES: Part("", self._build_schedules, self.schedules_wanted.emit),
+            DATA: Part("", self._build_data, self._look_for_data),
+        }
+
+    def _build_models(self) -> QWidget:
+        made = ModelsPage(self._look)
+        made.wanted.connect(self.servers_wanted)
+        return made
+
+    def _build_web(self) -> QWidget:
+        made = WebKey(self._look, self._shown.settings.web_search)
+        made.wanted.connect(self.servers_wanted)
+        self.changed.connect(made.follow)
+        return made
+
+    def _build_tools(self) -> QWidget:
+        made = ToolServersPage(self._look)
+        made.wanted.connect(self.tools_wanted)
+        return made
+
+    def _build_agents(self) -> QWidget:
+        made = AgentsPage(self._look)
+        made.wanted.connect(self.agents_wanted)
+        return made
+
+    def _build_rules(self, kind: type[RulesPage | FoldersPage], *, of_folder: bool) -> QWidget:
+        known = self._shown.rules
+        rules = None if known is None else [rule for rule in known if is_of_folder(rule) == of_folder]
+        made = kind(self._look, rules, self._shown.why)
+        made.revoked.connect(self.revoked)
+        return made
+
+    def _build_schedules(self) -> QWidget:
+        made = SchedulesPage(self._look)
+        made.added.connect(self.schedule_added)
+        made.removed.connect(self.schedule_removed)
+        made.session_wanted.connect(self.session_wanted)
+        return made
+
+    def _build_data(self) -> QWidget:
+        if self._data is None:
+            return label(self.tr("Counting…"), self._look.fonts.text, "second", name="settings.data.counting")
+        made = DataPage(self._look, self._data)
+        made.wanted.connect(self.data_wanted)
+        made.session_wanted.connect(self.session_wanted)
+        return made
+
+    def _look_for_servers(self) -> None:
+        if self.models.found is None:  # a keyring is asked for keys only when somebody wants to see them
+            self.servers_wanted.emit("first", "")
+
+    def _look_for_tools(self) -> None:
+        if self.tools.found is None:
+            self.tools_wanted.emit("look", "", "")
+
+    def _look_for_data(self) -> None:
+        if self._data is None:
+            self.data_wanted.emit("count", "")
 
     def _lay_out(self) -> None:
         left = QVBoxLayout()

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import fields as fields_of
 from dataclasses import replace
+from functools import cache
 from typing import Any, get_args, get_type_hints
 
 from PySide6.QtCore import QCoreApplication
@@ -33,12 +34,17 @@ def settable() -> list[tuple[str, About]]:
 
 def control(look: Look, name: str, about: About, value: Any, told: Told) -> QWidget:
     """The control of this setting, holding `value`."""
-    made = _control(look, get_type_hints(Settings)[name], about, value, told)
+    made = _control(look, _kinds()[name], about, value, told)
     made.setObjectName(f"settings.{name}")
     made.setAccessibleName(_tr(about.label))
     made.setAccessibleDescription(_tr(about.help))
     made.setFont(look.fonts.text)
     return made
+
+
+@cache
+def _kinds() -> dict[str, Any]:
+    return get_type_hints(Settings)
 
 
 def _control(look: Look, kind: Any, about: About, value: Any, told: Told) -> QWidget:

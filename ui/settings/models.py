@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from ui.settings.server_card import Said, ServerCard
@@ -10,6 +10,7 @@ from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
+from ui.widgets.renewed import Renewed
 from ui.widgets.words import label
 
 if TYPE_CHECKING:
@@ -29,18 +30,18 @@ class ModelsPage(QWidget):
         self._whole: set[str] = set()
         self._cards: list[ServerCard] = []
         self.setObjectName("settings.models")
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 8, 0, 0)
-        self._column.setSpacing(8)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 8, 0, 0)
+        column.setSpacing(8)
         head = QHBoxLayout()
         head.addWidget(label(_tr("Servers"), look.fonts.bold), 1)
         for word, text in (("look", _tr("Look again")), ("add", _tr("Add a server…"))):
             button = Button(look, text, name=f"settings.models.{word}")
             button.clicked.connect(lambda _=False, word=word: self.wanted.emit(word, ""))
             head.addWidget(button)
-        self._column.addLayout(head)
-        self._shown = QWidget()
-        self._column.addWidget(self._shown)
+        column.addLayout(head)
+        self._shown = Renewed()
+        column.addWidget(self._shown)
         self._fill()
 
     def show_servers(self, found: "Overview") -> None:
@@ -65,8 +66,6 @@ class ModelsPage(QWidget):
         return self.found.providers if self.found else ()
 
     def _fill(self) -> None:
-        """Anew; the keyboard stays on the button it was on."""
-        held = next((part.objectName() for part in self.findChildren(QWidget) if part.hasFocus()), "")
         made = QWidget()
         column = QVBoxLayout(made)
         column.setContentsMargins(0, 0, 0, 0)
@@ -76,13 +75,7 @@ class ModelsPage(QWidget):
             column.addWidget(self._words(_tr("Looking for servers…"), "looking"))
         else:
             self._fill_servers(column, self.found)
-        self._column.replaceWidget(self._shown, made)
-        self._shown.hide()
-        self._shown.deleteLater()
-        self._shown = made
-        made.show()
-        if held and (again := made.findChild(QWidget, held)):
-            again.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._shown.show_instead(made)
 
     def _fill_servers(self, column: QVBoxLayout, found: "Overview") -> None:
         used = [row for row in found.providers if in_use(row)]

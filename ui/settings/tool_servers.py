@@ -11,6 +11,7 @@ from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
+from ui.widgets.renewed import Renewed
 from ui.widgets.words import label, surface
 
 if TYPE_CHECKING:
@@ -29,23 +30,23 @@ class ToolServersPage(QWidget):
         self._said: dict[str, Said] = {}
         self._whole: set[str] = set()
         self.setObjectName("settings.tools")
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(8)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
         text = _tr(
             "Programs and addresses that bring agents tools of their own (Model Context Protocol). A program runs as "
             "you do, without walls: add only what you trust. Each call asks you, unless a rule of yours allows it."
         )
-        self._column.addWidget(label(text, look.fonts.second, "second", wrap=True))
+        column.addWidget(label(text, look.fonts.second, "second", wrap=True))
         head = QHBoxLayout()
         head.addStretch(1)
         for word, words in (("look", _tr("Look again")), ("add", _tr("Add a server…"))):
             button = Button(look, words, name=f"settings.tools.{word}")
             button.clicked.connect(lambda _=False, word=word: self.wanted.emit(word, "", ""))
             head.addWidget(button)
-        self._column.addLayout(head)
-        self._shown = QWidget()
-        self._column.addWidget(self._shown)
+        column.addLayout(head)
+        self._shown = Renewed()
+        column.addWidget(self._shown)
         self._fill()
 
     def show_servers(self, found: "Overview") -> None:
@@ -63,8 +64,6 @@ class ToolServersPage(QWidget):
         return self._said
 
     def _fill(self) -> None:
-        """Anew; the keyboard stays on the part it was on."""
-        held = next((part.objectName() for part in self.findChildren(QWidget) if part.hasFocus()), "")
         made = QWidget()
         column = QVBoxLayout(made)
         column.setContentsMargins(0, 0, 0, 0)
@@ -73,13 +72,7 @@ class ToolServersPage(QWidget):
             column.addWidget(self._words(_tr("Looking…"), "looking"))
         else:
             self._fill_servers(column, self.found)
-        self._column.replaceWidget(self._shown, made)
-        self._shown.hide()
-        self._shown.deleteLater()
-        self._shown = made
-        made.show()
-        if held and (again := made.findChild(QWidget, held)):
-            again.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._shown.show_instead(made)
 
     def _fill_servers(self, column: QVBoxLayout, found: "Overview") -> None:
         if not found.rows:

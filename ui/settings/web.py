@@ -34,6 +34,11 @@ class WebKey(QWidget):
         column.addLayout(row)
         self.use(engine)
 
+    def follow(self, name: str, value: object) -> None:
+        """A setting was changed."""
+        if name == "web_search":
+            self.use(str(value))
+
     def use(self, engine: str) -> None:
         """Another engine was chosen."""
         self._engine = engine

@@ -1,7 +1,6 @@
 """The skill that is open: its head, its tabs, and the text as it is written."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
@@ -22,7 +21,6 @@ from ui.visible import visible
 from ui.widgets.tabs import TabLine
 
 WRITE, BOTH, COMPARE, FILES, USED = "write", "both", "compare", "files", "used"
-TABS: Final = (WRITE, BOTH, COMPARE, FILES, USED)
 
 
 class Desk(QWidget):

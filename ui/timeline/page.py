@@ -125,9 +125,6 @@ class RunPage(QWidget):
     def show_tab(self, name: str) -> None:
         self._tabs.choose(name)
 
-    def show_tab_at(self, place: int) -> None:
-        self._tabs.choose_at(place)
-
     def focus_tab(self) -> None:
         """Bring the keyboard to what is looked at."""
         self._panels[self.tab].setFocus()

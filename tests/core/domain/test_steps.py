@@ -12,7 +12,9 @@ from core.domain.events import (
     CallStarted,
     Entry,
     Replied,
+    ReplyCut,
     RequestSent,
+    Retried,
     RunEnded,
     RunEvent,
     RunInterrupted,
@@ -21,6 +23,8 @@ from core.domain.events import (
     ToolReturned,
 )
 from core.domain.pen import Pen
+from core.domain.problems import Trouble
+from core.domain.sessions import SessionRow, fold_session
 from core.domain.steps import OBJECT_LIMIT, OPEN, Outline, Step, fold, line
 from core.domain.text import Text
 from tests.core.domain.facts import journals, used
@@ -153,6 +157,19 @@ def test_the_figures_of_a_call() -> None:
     rows, _ = rows_of([Entry("s", seq, 1, seq * 10, event) for seq, event in enumerate(events, 1)])
     assert rows[2].marks == {"bytes": 5, "exit": 2} and (rows[2].began, rows[2].ended) == (30, 40)
     assert rows[0].marks == {"rounds": 1, "calls": 1}
+
+
+def test_a_request_again_is_the_same_round() -> None:
+    failed = Retried(Trouble("The server is down.", "", ""), 1, 0.5)
+    first, cut = RequestSent("m", 1), ReplyCut(Text("a"), "stopped")
+    events: list[RunEvent] = [RunStarted("m"), first, cut, first, failed, first, Replied(Text("b"))]
+    events.append(RequestSent("m", 2))
+    counted, outline, listed = [], Outline(), SessionRow("s")
+    for seq, event in enumerate(events, 1):
+        changed = fold(entry := Entry("s", seq, 1, seq, event), outline)
+        listed = fold_session(listed, entry, changed, outline)
+        counted.append((outline.open["run"].marks.get("rounds", 0), listed.rounds))
+    assert counted == [(0, 0), *[(1, 1)] * 6, (2, 2)]
 
 
 @pytest.mark.parametrize(

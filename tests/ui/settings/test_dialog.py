@@ -1,19 +1,22 @@
 """The settings by hand: every field of the schema is there, searched, told when changed."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLabel, QLineEdit, QListWidget, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.domain.rules import Rule
 from core.domain.tiers import Tiers
-from core.settings.schema import Settings
+from core.settings.schema import MODELS, WEB, Settings
 from core.store.weights import Weight
 from tests.ui.hands import click, find, press, write
+from ui.settings.agents import AgentsPage
 from ui.settings.dialog import UNMOVED, SettingsDialog, Shown
 from ui.settings.fields import settable
+from ui.settings.page import SettingsPage
 from ui.settings.pages import DataState
+from ui.settings.tool_servers import ToolServersPage
 from ui.theme import Look, load_fonts
 
 RULE = Rule("r1", "allow", "run", "command", "pytest *")
@@ -36,6 +39,7 @@ def dialog(look: Look, qtbot: QtBot) -> SettingsDialog:
 def test_every_setting_has_a_control_with_a_name(dialog: SettingsDialog) -> None:
     for name, about in settable():
         if name not in UNMOVED:
+            dialog.show_page(about.page)
             field = find(dialog, QWidget, f"settings.{name}")
             assert field.accessibleName() == about.label and field.accessibleDescription() == about.help
 
@@ -47,11 +51,13 @@ def test_changes_are_told_when_they_are_finished(dialog: SettingsDialog) -> None
     assert theme.currentText() == "Dark"
     theme.setFocus()
     press(theme, Qt.Key.Key_Down)
+    dialog.show_page("Limits")
     rounds = find(dialog, QDoubleSpinBox, "settings.max_rounds")
     rounds.setFocus()
     rounds.selectAll()
     write(rounds, "30")
     press(rounds, Qt.Key.Key_Return)
+    dialog.show_page(MODELS)
     model = find(dialog, QLineEdit, "settings.model")
     write(model, "ollama/qwen3")
     assert len(told) == 2
@@ -76,6 +82,33 @@ def test_the_search_leaves_what_fits_and_says_when_nothing_does(dialog: Settings
     assert not find(dialog, QLabel, "settings.none").isVisible()
 
 
+def test_a_page_is_built_when_it_is_looked_at_and_found_before(dialog: SettingsDialog) -> None:
+    search, pages = find(dialog, QLineEdit, "settings.search"), find(dialog, QListWidget, "settings.pages")
+    assert len(dialog.findChildren(SettingsPage)) == 1, "the one that is shown"
+    QTest.keyClicks(search, "opencode")
+    assert pages.currentItem().text() == "Other agents" and dialog.findChildren(AgentsPage)
+    search.clear()
+    QTest.keyClicks(search, "round")
+    dialog.show_page("Limits")
+    assert find(dialog, QWidget, "settings.max_rounds").isVisible(), "it is built as narrow as the search wants it"
+    assert not find(dialog, QWidget, "settings.max_minutes").isVisible()
+    assert not dialog.findChildren(ToolServersPage)
+
+
+def test_what_changed_elsewhere_is_shown_and_the_keyboard_stays_where_it_was(dialog: SettingsDialog) -> None:
+    dialog.show_page(WEB)
+    engine = find(dialog, QComboBox, "settings.web_search")
+    engine.setFocus()
+    dialog.refill(Shown(Settings(web_search="brave", max_rounds=12), [RULE]))
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    again = find(dialog, QComboBox, "settings.web_search")
+    assert again.currentText() == "Brave Search" and again.hasFocus()
+    press(again, Qt.Key.Key_Down)
+    assert "Tavily" in find(dialog, QLabel, "settings.web.needs").text()
+    dialog.show_page("Limits")
+    assert find(dialog, QDoubleSpinBox, "settings.max_rounds").value() == 12
+
+
 def test_rules_are_taken_back_and_what_weighs_is_shown_with_its_reason(dialog: SettingsDialog, qtbot: QtBot) -> None:
     dialog.show_page("Rules")
     with qtbot.waitSignal(dialog.revoked) as revoked:
@@ -97,6 +130,7 @@ def test_it_holds_at_the_largest_letters_and_without_rules(look: Look, qtbot: Qt
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     qtbot.addWidget(dialog)
     dialog.show()
+    dialog.show_page("Rules")
     assert find(dialog, QLabel, "settings.rules.trouble").text() == "They cannot be read."
 
 

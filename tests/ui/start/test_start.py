@@ -9,7 +9,6 @@ from pytestqt.qtbot import QtBot
 from tests.ui.hands import click, find, press, write
 from ui.dropping import folder_in
 from ui.start.begin import Offer
-from ui.start.empty import no_session
 from ui.start.panel import StartPanel
 from ui.theme import Look, load_fonts, load_theme
 
@@ -123,18 +122,10 @@ def test_the_card_stays_in_the_middle(look: Look, qtbot: QtBot) -> None:
     assert card.width() < 520
 
 
-def test_an_empty_centre_says_what_to_do(look: Look, qtbot: QtBot) -> None:
-    empty = no_session(look)
-    qtbot.addWidget(empty)
-    assert "Ctrl+N" in find(empty, QLabel, "empty.text").text()
-    assert "No session chosen" in empty.accessibleName()
-
-
 def test_themes_change_at_run_time(look: Look, qtbot: QtBot) -> None:
-    panel, empty = StartPanel(look, data_folder="x"), no_session(look)
+    panel = StartPanel(look, data_folder="x")
     other = Look(load_theme("light"), load_fonts(2.0))
-    for widget in (panel, empty):
-        qtbot.addWidget(widget)
-        widget.restyle(other)
-        assert not widget.grab().isNull()
+    qtbot.addWidget(panel)
+    panel.restyle(other)
+    assert not panel.grab().isNull()
     assert find(panel, QLabel, "start.title").font().pixelSize() == 40

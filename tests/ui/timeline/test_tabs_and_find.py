@@ -49,7 +49,7 @@ def test_another_view_stands_in_a_tab(page: RunPage, qtbot: QtBot) -> None:
     with qtbot.waitSignal(page.tab_chosen) as told:
         click(bar, bar.tabRect(1).center())
     assert told.args == ["other"] and other.isVisible() and not page.view.isVisible()
-    page.show_tab_at(0)
+    page.show_tab("steps")
     assert page.tab == "steps" and page.view.isVisible()
 
 
