@@ -99,9 +99,7 @@ def _float(text: str) -> int | float:
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_object, parse_constant=_refuse, parse_int=_int, parse_float=_float
-)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse, parse_int=_int, parse_float=_float)
 
 
 def _depths(node: Any, depth: int = 0) -> Iterator[int]:
