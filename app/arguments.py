@@ -5,11 +5,11 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn, get_args
 
-from app import __version__
 from app.agent_arguments import agent_actions
 from app.memory_arguments import memory_actions
 from app.server_arguments import server_actions
 from app.skill_arguments import proposal_actions, skill_actions
+from core import __version__
 from core.domain.modes import DEFAULT_MODE, MODE_WORDS, MODES, Mode
 from core.domain.schedule import MISSED
 from core.settings.schema import Wire
@@ -220,6 +220,8 @@ def _history(commands: "argparse._SubParsersAction[_Parser]") -> None:
     fork.add_argument("--run", type=_count, default=0, metavar="N", help="of which run (else the last)")
     fork.add_argument("--model", metavar="NAME", default="", help="with --again: by this model")
     fork.add_argument("--script", metavar="FILE", help="with --again: by this script")
+    left_out = "with --again: without this memory or skill, to compare both"
+    fork.add_argument("--without", action="append", default=[], metavar="ITEM", help=left_out)
     fork.add_argument("--answer", action="append", default=[], metavar="TEXT", help="answers, in order")
     fork.add_argument("--no-questions", action="store_true", help="every question and every request is declined")
     _json(fork)

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from app import __version__
+from core import __version__
 from core.domain.problems import Trouble
 from core.domain.redact import Redactor, known_in
 

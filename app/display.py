@@ -8,9 +8,9 @@ from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
-from app import __version__
 from app.commands.exits import FAILED
 from app.output import terminal
+from core import __version__
 from core.domain.problems import Trouble
 from ui.window_state import WindowState
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from app import __version__
 from app.editor_asks import Asks
 from app.editor_updates import Updates, chunk
+from core import __version__
 from core.agents.peer import BAD_PARAMS, INTERNAL, NO_METHOD, Gone, Params, Peer, Refused, Write
 from core.agents.told import block_text
 from core.domain.consent import ConsentAsked, ConsentGiven

@@ -18,7 +18,7 @@ import windows
 from environment import ROOT
 from trouble import Trouble
 
-from app import __version__
+from core import __version__
 
 HERE = ROOT / "packaging"
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64", "AMD64": "amd64"}

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from app import __version__
 from app.arguments import parser
+from core import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARE = ROOT / "packaging" / "share"

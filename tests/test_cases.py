@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 CASES = {
     "P": range(1, 18),  # paths that lead elsewhere
     "T": range(1, 22),  # tools and commands that misbehave
-    "I": (1, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 22),  # words of strangers that give orders
+    "I": (1, 2, 3, 4, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 22),  # words of strangers that give orders
     "S": (1, 2, 3, 4, 5, 6, 8, 9),  # keys
     "K": (1, 2, 3, 4, 7, 9, 10, 11),  # several at once
     "M": range(1, 29),  # model servers

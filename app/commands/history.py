@@ -1,6 +1,7 @@
 """`fork`, `rewind` and `verdict`: go back in a session without losing it, and say whether it was any good."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Literal
 
 from app.commands.context import Context
@@ -42,7 +43,10 @@ async def fork(context: Context) -> int:
             await context.engine.say(name, typed.say)
         else:
             await history.begin(beginning)
-        return await follow_started(context, follower, name)
+        code = await follow_started(context, follower, name)
+        if typed.without and not typed.json:
+            context.out.write(f"Lay both side by side: journeyman compare {session} {name}")
+        return code
     finally:
         follower.close()
 
@@ -53,14 +57,29 @@ async def _beginning(context: Context, session: str) -> Beginning | None:
     anew = typed.instead or typed.again
     if (typed.model or typed.script) and not typed.again:
         raise Problem("A model is named only with --again.", "A fork keeps its own.", "Add --again.")
+    if typed.without and not typed.again:
+        raise Problem("What is left out is named only with --again.", "A fork goes on with all of it.", "Add --again.")
     if (typed.at and anew) or (typed.run and not anew):
         raise Problem("That names two places.", "", "Give --at STEP, or --run N with --instead or --again.")
     if typed.instead:
         return await history.instead(session, typed.run, typed.instead)
     if typed.again:
         script = read_file(context, typed.script) if typed.script else ""
-        return await history.again(session, typed.run, typed.model, script)
+        without = [await _item(context, session, name) for name in typed.without]
+        return await history.again(session, typed.run, typed.model, script, without=without)
     return None
+
+
+async def _item(context: Context, session: str, name: str) -> str:
+    """The id of a memory, or the name of a skill that an agent there may be told of."""
+    skills = await context.engine.skills.list(Path(context.engine.session(session).folder))
+    if skill := next((one for one in skills if name in (one.name, one.key)), None):
+        return skill.name
+    try:
+        return (await context.engine.memory.show(name)).listed.memory.id
+    except Problem as problem:
+        do = "List them with `journeyman memory list` and `journeyman skills list`."
+        raise Problem(f"There is no memory and no skill {name!r}.", "", do) from problem
 
 
 async def rewind(context: Context) -> int:

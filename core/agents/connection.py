@@ -1,10 +1,10 @@
 """One agent at work for one session: the program, its side of the protocol, and the session there."""
 
 import asyncio
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from core import __version__
 from core.agents.peer import CANCELLED, NO_METHOD, Gone, Params, Peer, Refused
 from core.agents.program import Program, start
 from core.agents.told import read_settings
@@ -121,7 +121,7 @@ class Connection:
         hello = {
             "protocolVersion": VERSION,
             "clientCapabilities": {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True},
-            "clientInfo": {"name": "journeyman", "title": "Journeyman", "version": "0.1.0"},
+            "clientInfo": {"name": "journeyman", "title": "Journeyman", "version": __version__},
         }
         told = await self._ask("initialize", hello, START_S)
         if told.get("protocolVersion") != VERSION:
@@ -202,10 +202,7 @@ class Connection:
         if self.host and params.get("sessionId") == self.theirs:
             await self.host.told(method, params)
 
-    def _asked(self, method: str, params: Params) -> Coroutine[Any, Any, object]:
-        return self._answer(method, params)
-
-    async def _answer(self, method: str, params: Params) -> object:
+    async def _asked(self, method: str, params: Params) -> object:
         if self.host is None:
             raise Refused(NO_METHOD, "No turn is going.")
         if params.get("sessionId") != self.theirs:

@@ -92,7 +92,7 @@ class RunStarted:
     `taint` are the strangers whose words the agent has read that gave it its task.
     `review` is the session that this run looks back at.
     `effort`, `max_output` and `temperature` are asked of the model where they are set.
-    `skills` are those that it was told of.
+    `skills` are those that it was told of, `without` the memories and skills that are kept from it for comparison.
     `autonomy` says how often the agent may ask, `unanswered` what happens when nobody answers for `answer_minutes`.
     """
 
@@ -122,6 +122,7 @@ class RunStarted:
     temperature: float | None = None
     skills: tuple[Offered, ...] = ()
     review: str = ""
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

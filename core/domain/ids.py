@@ -3,6 +3,7 @@
 import secrets
 
 ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # nothing that looks like another
+_SIGNS = "".join(ALPHABET[byte % len(ALPHABET)] for byte in range(256)).encode()
 
 
 def session_id() -> str:
@@ -32,4 +33,4 @@ def run_id(session: str, number: int) -> str:
 
 def memory_id() -> str:
     """Of a memory, which a person or an agent may have to type."""
-    return "".join([ALPHABET[byte % len(ALPHABET)] for byte in secrets.token_bytes(7)])
+    return secrets.token_bytes(7).translate(_SIGNS).decode()

@@ -71,13 +71,14 @@ class Finding:
 class Redactor:
     """Knows the values in use; they do not show in its own text either."""
 
-    __slots__ = ("_kinds", "_known", "_longest")
+    __slots__ = ("_hints", "_kinds", "_known", "_longest")
 
     def __init__(self, known: Iterable[str] = (), kinds: Iterable[str] = PATTERNS) -> None:
         forms = sorted({form for value in known for form in _forms(value)}, key=len, reverse=True)
         exact = "|".join(map(re.escape, forms))
         self._known = re.compile(exact) if forms else None
         self._kinds = {kind: re.compile(PATTERNS[kind]) for kind in kinds}
+        self._hints = tuple(dict.fromkeys(hint for kind in self._kinds for hint in HINTS[kind]))
         self._longest = max(map(len, forms), default=0)
 
     def __repr__(self) -> str:
@@ -90,9 +91,10 @@ class Redactor:
         """Every secret, in order; for the preview of an export."""
         found = [Finding("known secret", *hit.span()) for hit in self._known.finditer(text)] if self._known else []
         folded = text.lower()
-        for kind, pattern in self._kinds.items():
-            if any(hint in folded for hint in HINTS[kind]):
-                found += [Finding(kind, *hit.span()) for hit in pattern.finditer(text)]
+        if hints := {hint for hint in self._hints if hint in folded}:  # most texts hold none
+            for kind, pattern in self._kinds.items():
+                if not hints.isdisjoint(HINTS[kind]):
+                    found += [Finding(kind, *hit.span()) for hit in pattern.finditer(text)]
         return _apart(found)
 
     def text(self, text: str) -> str:

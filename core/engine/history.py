@@ -2,7 +2,7 @@
 put its files back."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -130,10 +130,16 @@ class History:
         words = QueueChanged("edited", told.waited[0], told.waited[:1], Text(text))
         return Beginning(name, (words, start))
 
-    async def again(self, session: str, run: int, model: str = "", script: str = "") -> Beginning:
-        """Fork at the start of a run, to let another model do it. Without a name: the same once more."""
+    async def again(
+        self, session: str, run: int, model: str = "", script: str = "", *, without: Collection[str] = ()
+    ) -> Beginning:
+        """Fork at the start of a run, to let another model do it. Without a name: the same once more.
+
+        `without` are ids of memories and names of skills that are kept from it, so that both can be compared.
+        """
         told = await self.told(session, run)
         start = self._as_now(session, told.start)
+        start = replace(start, without=tuple(dict.fromkeys((*start.without, *without))))
         if model or script:
             start = replace(start, model=model or start.model, script=Text(script))
         self._check(start)

@@ -78,7 +78,7 @@ def _brief(
     if began.role or began.review:  # its tools are those it was given
         tools = tuple(name for name in tools if name in began.tools)
     tools = tools or (RECALL,)  # for none at all would mean every one
-    offered = offered if USE_SKILL in tools else ()
+    offered = [one for one in offered if one[0].name not in began.without] if USE_SKILL in tools else ()
     if began.review:
         found = []
         text = "\n\n".join((_review(home), instruction(boundary), told_of_skills(offered)))

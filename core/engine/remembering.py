@@ -37,7 +37,8 @@ async def _recalled(run: Work, question: str, to: int) -> MemoryRecalled | None:
         return None
     wanted = reaches(hand.folder, start.agent if start else "", hand.session)
     near = await hand.memories.near(question, wanted)
-    found = hand.memories.recall(question, wanted, told=run.talk.told, near=near)
+    told = run.talk.told | set(start.without if start else ())
+    found = hand.memories.recall(question, wanted, told=told, near=near)
     if not found.items:
         return None
     mark = (start and start.boundary) or boundary(run.session)

@@ -21,13 +21,14 @@ MOST = 20  # found at once
 class Ground:
     """Where a run stands: its agent, the strangers whose words it has read, and what the agent may learn.
 
-    `review` is the session that it looks back at, empty where it does work of its own.
+    `review` is the session that it looks back at, empty where it does work of its own. `without` is kept from it.
     """
 
     agent: str = ""
     taint: tuple[str, ...] = ()
     limits: Limits = Limits()
     review: str = ""
+    without: tuple[str, ...] = ()
 
     @property
     def by(self) -> Literal["agent", "review"]:
@@ -78,10 +79,12 @@ class Hand:
             return _whole(self._mine(name))
         if not question.strip():
             raise Problem("There is nothing to look for.", "", "Give a query, or the id of a memory.")
-        wanted = reaches(self.folder, self.stands(self.session).agent, self.session)
+        stands = self.stands(self.session)
+        wanted = reaches(self.folder, stands.agent, self.session)
         near = await self.memories.near(question, wanted)
         found = self.memories.find(question, wanted=wanted, most=MOST, near=near)
-        return "\n".join(_line(one.memory) for one in found) or "Nothing is remembered about that."
+        told = [_line(one.memory) for one in found if one.memory.id not in stands.without]
+        return "\n".join(told) or "Nothing is remembered about that."
 
     async def forget(self, name: str, reason: str, call: str) -> str:
         """What it kept itself in this session goes at once; of anything else the person decides."""
@@ -127,9 +130,10 @@ class Hand:
 
     def _mine(self, name: str) -> Memory:
         """By its id; what is for others does not exist for this run."""
-        memory = self.memories.memory(name.removeprefix("[").removesuffix("]"))
-        wanted = reaches(self.folder, self.stands(self.session).agent, self.session)
-        if (memory.said.reach, memory.said.place) not in wanted or memory.standing == "forgotten":
+        memory, stands = self.memories.memory(name.removeprefix("[").removesuffix("]")), self.stands(self.session)
+        wanted = reaches(self.folder, stands.agent, self.session)
+        kept_from = memory.standing == "forgotten" or memory.id in stands.without
+        if kept_from or (memory.said.reach, memory.said.place) not in wanted:
             raise Problem(f"There is no memory {name!r}.", "", "Look for it with a query.")
         return memory
 
@@ -144,7 +148,8 @@ def ground(memories: Memories, limits: Callable[[str], Limits]) -> Callable[[str
         taint = [source for start in starts for source in start.get("taint", ())]
         agent = starts[-1].get("agent", "") if starts else ""
         review = starts[-1].get("review", "") if starts else ""
-        return Ground(agent, tuple(dict.fromkeys((*taint, *sources))), limits(agent), review)
+        without = tuple(starts[-1].get("without", ())) if starts else ()
+        return Ground(agent, tuple(dict.fromkeys((*taint, *sources))), limits(agent), review, without)
 
     return stands
 

@@ -64,6 +64,11 @@ class Meaning:
         """Has a person chosen a model?"""
         return bool(self._chosen())
 
+    @property
+    def model(self) -> str:
+        """Which model tells, as its vectors name it; empty until it has been asked."""
+        return self._model
+
     async def near(self, text: str, places: Collection[int]) -> Mapping[int, float]:
         """How near memories of these places are by what they mean, by key; nothing where no model tells."""
         if not self._chosen() or not places:

@@ -104,14 +104,16 @@ def _chosen(rows: MemoryRows, terms: Sequence[_Term], weights: dict[str, float],
             term.found = rows.postings(term.word, place.number, POSTINGS)
         if rank and len(points) + len(term.found) > CHOSEN:
             break
+        weight = weights[term.word]
         for key in term.found:
-            points[key] = points.get(key, 0.0) + weights[term.word]
+            points[key] = points.get(key, 0.0) + weight
     common = [term.word for term in terms if term.about >= POSTINGS]
     if len(common) == len(terms) and len(common) > 1:
         for words in (common, common[: max(2, len(common) // 2)]):
+            weight = sum(weights[word] for word in words)
             for key in rows.all_of(words, place.number, WEIGHED):
-                points[key] = points.get(key, 0.0) + sum(weights[word] for word in words)
-    return sorted(points, key=lambda key: (-points[key], -key))
+                points[key] = points.get(key, 0.0) + weight
+    return sorted(sorted(points, reverse=True), key=points.__getitem__, reverse=True)  # of equals the newest
 
 
 def _weighed(indexed: Iterable[tuple[int, str, str]], weights: dict[str, float], place: Place) -> list[Fit]:
@@ -124,7 +126,7 @@ def _weighed(indexed: Iterable[tuple[int, str, str]], weights: dict[str, float],
         inside, outside = words.split(), around.split()
         norm = 1 - B + B * len(inside) / average
         norm_around = 1 - B_AROUND + B_AROUND * len(outside) / average_around
-        score = 0.0
+        score = share = 0.0
         matched: list[str] = []
         for word, weight in weights.items():
             count = inside.count(word)
@@ -134,6 +136,7 @@ def _weighed(indexed: Iterable[tuple[int, str, str]], weights: dict[str, float],
             score += weight * often * (K1 + 1) / (often + K1)
             if count:
                 matched.append(word)
+                share += weight
         own = len(matched) / len(set(inside)) if matched else 0.0
-        fits.append(Fit(key, score, sum(weights[word] for word in matched) / whole, tuple(matched), own))
+        fits.append(Fit(key, score, share / whole, tuple(matched), own))
     return fits

@@ -16,6 +16,7 @@ FROM = "FROM memory m JOIN memory_place p ON p.number = m.key >> 32"
 VERSION = "memory, number, at, did, by, said, session, seq, why, other, back"
 _ADD_VERSION = f"INSERT INTO memory_version ({VERSION}) VALUES ({', '.join('?' * 11)})"
 _INSERT = f"INSERT INTO memory VALUES ({', '.join('?' * 25)})"
+_WRITER = json.JSONEncoder(ensure_ascii=False)  # made once: there is one for each of many rows
 _COUNT = "UPDATE memory_place SET memories = memories + ?, words = words + ?, around = around + ? WHERE number = ?"
 
 
@@ -319,7 +320,7 @@ def _row(key: int, memory: Memory, indexed: Indexed, uses: tuple[int, ...]) -> t
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False) if value else ""
+    return _WRITER.encode(value) if value else ""
 
 
 def _memory(row: tuple[Any, ...]) -> Memory:
@@ -337,9 +338,8 @@ def _memory(row: tuple[Any, ...]) -> Memory:
 
 def _values(change: Change) -> tuple[Any, ...]:
     said = change.said
-    plain = "" if said is None else json.dumps(
-        [said.kind, said.text, said.reach, said.place, said.around, said.confidence, dict(said.parts)],
-        ensure_ascii=False,
+    plain = "" if said is None else _WRITER.encode(
+        [said.kind, said.text, said.reach, said.place, said.around, said.confidence, dict(said.parts)]
     )  # fmt: skip
     return (
         change.memory, change.number, change.at, change.did, change.by, plain, change.session, change.seq, change.why,

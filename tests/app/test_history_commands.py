@@ -104,6 +104,18 @@ def test_a_fork_is_gone_on_with(typed: Typed, session: str) -> None:
     assert sorted(line["origin"] for line in typed.lines) == ["", *[session] * 4]
 
 
+def test_a_run_is_done_again_without_a_memory(typed: Typed, session: str) -> None:
+    assert typed("memory", "add", "Letters are stamped with blue ink.", "--json") == 0
+    name = typed.lines[0]["id"]
+    again = ("fork", session, "--again", "--script", "script.json")
+    assert typed(*again, "--without", name[:5], "--json") == 0
+    (start,) = [line for line in typed.lines if line["kind"] == "run_started"]
+    assert start["without"] == [name]
+    assert typed(*again, "--without", name, "--without", "nothing") == 1 and "no skill 'nothing'" in typed.err
+    assert typed(*again, "--without", name) == 0 and f"journeyman compare {session} " in typed.out
+    assert typed("fork", session, "--without", name) == 1 and "--again" in typed.err
+
+
 def test_files_go_back_and_forth(typed: Typed, session: str) -> None:
     held = typed.folder / "a.txt"
     assert typed("rewind", session, "--to", "2", "--preview") == 0 and "put back" in typed.out

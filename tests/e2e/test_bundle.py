@@ -58,7 +58,7 @@ class Installed(Program):
         return self.debian.words(*display, self.program, "--home", inside, *words, user="ada")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Debian]:
     """Fresh, with one person in it; the smallest there is."""
     base = MADE / "debian"
@@ -155,8 +155,14 @@ def shown(program: Program) -> float:
         return time.perf_counter() - begun
     finally:
         program.button()
+        until(lambda: left(program), "it ends")
+
+
+def left(program: Program) -> bool:
+    """Told to end, and again while it stays: a window without the keyboard hears nothing."""
+    if program.process.poll() is None:
         program.screen.keys("alt+F4")
-        program.process.wait(20)
+    return program.process.poll() is not None
 
 
 def figures(debian: Debian, package: Path) -> None:

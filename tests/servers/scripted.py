@@ -49,10 +49,10 @@ class Scripted:
         assert task is not None
         self._open.add(task)
         self.connections += 1
-        answer = self.answers[min(self.connections, len(self.answers)) - 1]
+        place = self.connections
         try:
-            self.requests.append(await _request(reader))
-            for act in answer:
+            self.requests.append(asked := await _request(reader))
+            for act in self.answer_to(asked, place):
                 await self._play(act, reader, writer)
             await writer.drain()
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
@@ -61,6 +61,10 @@ class Scripted:
             self._open.discard(task)
             self.quiet.set()
             writer.close()
+
+    def answer_to(self, asked: Received, place: int) -> Sequence[Act]:
+        """To the request of this connection."""
+        return self.answers[min(place, len(self.answers)) - 1]
 
     async def close(self) -> None:
         """End what hangs."""
@@ -105,10 +109,13 @@ async def _request(reader: asyncio.StreamReader) -> Received:
 
 @contextlib.asynccontextmanager
 async def scripted(
-    *answers: Sequence[Act], drip: bytes = b": still here\n\n", tls: ssl.SSLContext | None = None
+    *answers: Sequence[Act],
+    drip: bytes = b": still here\n\n",
+    tls: ssl.SSLContext | None = None,
+    kind: type[Scripted] = Scripted,
 ) -> AsyncIterator[Scripted]:
     """A server that plays these answers, one per connection."""
-    played = Scripted(answers, drip)
+    played = kind(answers, drip)
     server = await asyncio.start_server(played.serve, "127.0.0.1", 0, ssl=tls)
     played.port = server.sockets[0].getsockname()[1]
     played.scheme = "https" if tls else "http"

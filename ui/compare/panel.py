@@ -1,13 +1,15 @@
 """Two sessions side by side: equal steps folded, the first difference marked, what the one needed more."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QFileDialog, QHBoxLayout, QListView, QVBoxLayout
 
+from core.domain.events import RunEnded
 from core.domain.sessions import SessionRow
+from core.store.told import Told
 from core.timeline.align import Alignment
 from ui.bridge import Bridge
 from ui.compare.rows import EDGE, MIDDLE, PairPainter, PairRows
@@ -72,6 +74,13 @@ class ComparePanel(Page):
             if len(about) == 1:
                 self._choose(1)
         self._ask()
+
+    def hear(self, facts: Sequence[object]) -> None:
+        """One of them may still go on."""
+        ended = (fact.entry for fact in facts if isinstance(fact, Told) and isinstance(fact.entry.event, RunEnded))
+        if any(entry.session in self._names for entry in ended):
+            self._show_names()
+            self._ask()
 
     def swap(self) -> None:
         self._names.reverse()

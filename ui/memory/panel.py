@@ -30,6 +30,7 @@ from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.own_keys import OwnKeys
 from ui.widgets.words import label
+from ui.without import Without
 
 if TYPE_CHECKING:
     from core.engine.memory import Listed, Shown
@@ -77,6 +78,7 @@ class MemoryPanel(Page, OwnKeys):
         self.card = MemoryCard(look, self._title_of)
         self.review = ProposalCard(look, self._title_of)
         self.doing = Doing(self, self, self.door, start=start, say=say)
+        self._without = Without(bridge, start, selection, reading)
         self._typed = QTimer(self)
         self._typed.setSingleShot(True)
         self._typed.setInterval(PAUSE_MS)
@@ -249,11 +251,18 @@ class MemoryPanel(Page, OwnKeys):
             (tr("Import…"), self.doing.ask_import),
             (tr("Export…"), self.doing.ask_export),
             (tr("Archive what faded, look for lessons"), self.doing.tidy),
+            *self._try_deeds(memory),
             *self._forget_deeds(memory),
         ):
             menu.addAction(said).triggered.connect(act)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(at)
+
+    def _try_deeds(self, memory: Memory | None) -> list[tuple[str, Callable[[], None]]]:
+        """The newest run that was told of it, once more without it."""
+        uses = self.card.shown.uses if memory and self.card.shown else ()
+        ask = partial(self._without.ask, memory.id if memory else "", uses, self.look, self)
+        return [(tr("Try its last run again without it…"), ask)] if uses else []
 
     def _forget_deeds(self, memory: Memory | None) -> list[tuple[str, Callable[[], None]]]:
         """All that a session or a folder taught, of the memory that is chosen."""

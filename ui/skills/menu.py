@@ -20,6 +20,8 @@ def deeds(row: SkillRow) -> list[Deed]:
     found.append(("unpin", _tr("Unpin")) if row.pinned else ("pin", _tr("Pin")))
     found.append(("enable", _tr("Switch on")) if row.state == "off" else ("disable", _tr("Switch off")))
     found.append(("copy", _tr("Make a copy…")))
+    if row.uses:
+        found.append(("without", _tr("Try its last run again without it…")))
     found.append(("export", _tr("Export…")))
     if own:
         found += [("", ""), ("archive", _tr("Archive"))]

@@ -29,6 +29,7 @@ from ui.theme import Look
 from ui.widgets.own_keys import OwnKeys
 from ui.widgets.words import label
 from ui.window_state import WindowState
+from ui.without import Without
 
 HEARD: Final = (ProposalMade, ProposalSettled, SkillUsed)
 LEAST: Final = 640  # pixels for text, below which the sidebar folds
@@ -62,6 +63,7 @@ class SkillsPanel(Page, OwnKeys):
         self.works = Works(state.folder)
         self.side = SkillSide(look)
         self.desk = Desk(look)
+        self._without = Without(bridge, start, selection, reading)
         self._doing = Doing(self, self, look, self.door, start=start, say=say, tell=tell)
         self.reviewing = Reviewing(
             self, self, self.door, start=start, say=say, title_of=self._title_of, go_to=self._go_to_row
@@ -241,6 +243,7 @@ class SkillsPanel(Page, OwnKeys):
             "discard": self.discard,
             "versions": lambda: self.desk.choose("compare"),
             "try": self.try_it,
+            "without": self.try_without,
         }
         if name in mine:
             mine[name]()
@@ -255,6 +258,16 @@ class SkillsPanel(Page, OwnKeys):
             self._say(self.tr("Save it first: a run uses the version that was saved."))
         elif self.desk.opened:
             self._begin(self.tr("Use the skill {} to ").format(self.desk.opened.row.name))
+
+    def try_without(self) -> None:
+        """The newest run that used it, once more without it."""
+        if (opened := self.desk.opened) is not None:
+            row = opened.row
+
+            async def look() -> None:
+                self._without.ask(row.name, await self.door.uses(row.key), self._look, self)
+
+            self._start(look(), "look where a skill was used")
 
     def _settle(self, done: Saved, work: Work, saved: dict[str, Body]) -> None:
         self.works.settle(work, done, saved)

@@ -1,4 +1,4 @@
-"""Asked only before what cannot be taken back: what goes, in plain words, and a button that says so."""
+"""Asked before what cannot be taken back, or costs: what it is, in plain words, and a button that says so."""
 
 from collections.abc import Callable
 
@@ -14,8 +14,9 @@ class Confirm(QDialog):
     """`open()` it; `act` is called when the person says yes. The keyboard starts at Cancel."""
 
     def __init__(
-        self, look: Look, title: str, text: str, yes: str, act: Callable[[], None], parent: QWidget | None = None
-    ) -> None:
+        self, look: Look, title: str, text: str, yes: str, act: Callable[[], None], parent: QWidget | None = None, *,
+        tone: str = "stop",
+    ) -> None:  # fmt: skip
         super().__init__(parent)
         self.setObjectName("confirm")
         self.setWindowTitle(title)
@@ -27,7 +28,7 @@ class Confirm(QDialog):
         column.addWidget(label(text, look.fonts.text, "second", name="confirm.text", wrap=True))
         column.addSpacing(4)
         cancel = Button(look, self.tr("Cancel"), name="confirm.cancel")
-        go = Button(look, yes, name="confirm.yes", tone="stop")
+        go = Button(look, yes, name="confirm.yes", tone=tone)
         cancel.clicked.connect(self.reject)
         go.clicked.connect(self.accept)
         self.accepted.connect(act)

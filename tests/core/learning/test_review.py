@@ -72,6 +72,15 @@ def test_little_work_is_not_and_a_correction_is(tmp_path: Path) -> None:
     bounded(main())
 
 
+def test_it_may_find_nothing_worth_keeping(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            await worked(scene, working({"text": "There was nothing to keep."}))
+            assert [row.status for row in reviews(scene)] == ["done"] and scene.engine.proposals.list() == ()
+
+    bounded(main())
+
+
 def test_switched_off_nobody_looks_back(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as scene:

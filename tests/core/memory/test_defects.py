@@ -1,6 +1,5 @@
 """What went wrong in the memory of predecessors, case by case: it does not here."""
 
-import asyncio
 import random
 import subprocess
 import sys
@@ -19,7 +18,6 @@ from core.memory.keep import Limits, Source
 from core.memory.lessons import lessons
 from core.memory.memory import EVERYWHERE, reaches
 from core.memory.outcome import outcome
-from core.memory.recall import Recollection
 from core.store.memory_rows import Use
 from core.store.memory_runs import Ended, Row
 from core.store.proposals import Proposals
@@ -180,33 +178,6 @@ def test_a_budget_is_kept_with_what_must_be_told_first(tmp_path: Path) -> None:
         found = memories.recall("ropes of the harbour", [EVERYWHERE], tokens=200)
         assert found.items[0].text == "Knock before you enter." and found.items[0].why == "you pinned it"
         assert sum(len(item.text) // 4 + 12 for item in found.items) <= 200 and found.left > 0
-
-
-def test_a_lesson_of_the_first_task_makes_the_later_ones_cheaper(tmp_path: Path) -> None:
-    """30 small tasks: an agent that is told the way goes it at once, one that is not tries every door."""
-
-    async def world(home: Path, learning: bool) -> tuple[int, int]:
-        steps = good = 0
-        async with opened(home) as scene:
-            scene.engine.settings.change(memory=learning)
-            for n in range(30):
-                task = f"Open the greenhouse and water bed {n}."
-                found = scene.engine._memories.recall(task, reaches(str(scene.folder))) if learning else Recollection()
-                knows = any("left door" in item.text for item in found.items)
-                doors = ("left",) if knows else ("right", "back", "roof", "left")
-                tries = [calling("find", pattern=f"{door}-{n}*") for door in doors]
-                lesson = calling("remember", kind="heuristic", when="the greenhouse is opened", do="take the left door")
-                script = played(*tries, *([lesson] if learning and not knows else []), {"text": "Watered."})
-                session = await scene.start(script, task)
-                await scene.engine.wait(session)
-                row = scene.engine.session(session)
-                steps, good = steps + row.rounds, good + (row.status == "done")
-        return steps, good
-
-    with_it, good = asyncio.run(world(tmp_path / "with", True))
-    without, also = asyncio.run(world(tmp_path / "without", False))
-    assert good == also == 30
-    assert (with_it, without) == (6 + 29 * 2, 30 * 5)
 
 
 def test_poisoned_pages_teach_nothing(tmp_path: Path) -> None:

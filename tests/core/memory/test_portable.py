@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from core.domain.problems import Problem
+from core.engine.memory import Memory
 from core.memory.portable import imported, of_lines
 from tests.core.engine.scenes import bounded, opened
+from tests.core.memory.made import Days, done, keep, memories_at
 
 LIST = """# Notes
 
@@ -110,10 +112,18 @@ def test_what_alma_has_learnt_is_taken_in(tmp_path: Path) -> None:
 
 
 def test_the_journey_of_learning_is_told_by_day(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with opened(tmp_path / "a") as scene:
-            await scene.engine.memory.add("They like tea.")
-            (day,) = await scene.engine.memory.journey()
-            assert [one.said.text for one in day.learnt] == ["They like tea."] and day.runs == 0
-
-    bounded(main())
+    """The newest day first; outcomes are only counted, and what was forgotten since was learnt all the same."""
+    clock = Days()
+    with memories_at(tmp_path, clock) as memories:
+        keep(memories, "They like tea.", kind="preference")
+        gone = keep(memories, "The shed is green.").memory.id
+        clock.pass_by(2)
+        keep(memories, "Write the letter. It was done.", kind="outcome")
+        keep(memories, "Letters leave at noon.")
+        done(memories.forget(gone))
+        days = done(Memory(memories, None, None).journey())  # type: ignore[arg-type]  # it reads memories only
+    assert [([one.said.text for one in day.learnt], day.runs) for day in days] == [
+        (["Letters leave at noon."], 1),
+        (["The shed is green.", "They like tea."], 0),
+    ]
+    assert days[0].day > days[1].day

@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QMenu, QPlainTextEdit, QPushButton, QWidget
 
+from core.domain.events import RunStarted
 from core.domain.memory import Said
 from core.domain.proposal import Proposal
+from core.domain.text import Text
+from core.engine.engine import Engine
 from core.memory.portable import about
 from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop import Person, live, until
@@ -16,6 +19,7 @@ from ui.memory.panel import MemoryPanel
 from ui.memory.rows import Line
 from ui.memory.versions import Versions
 from ui.memory.write_dialog import WriteDialog
+from ui.widgets.confirm import Confirm
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -230,5 +234,38 @@ def test_after_a_run_a_chip_leads_to_what_it_proposed(qapp: QApplication, home: 
         assert texts(page) == ["When a date is written: use the long form."]
         window.selection.leave_page()
         await until(lambda: chip() is None, "nothing waits any more")
+
+    live(qapp, home, act)
+
+
+def test_a_run_is_tried_again_without_a_memory_and_both_stand_side_by_side(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        name = await kept_when_ready(person, "Invoices are written with the blue stamp.")
+        script = json.dumps({"replies": [{"text": "With the blue stamp."}]})
+        began = RunStarted("scripted", 60, Text(script), mode="trust")
+        work = home.parent / "work"
+        work.mkdir()
+
+        async def run(engine: Engine) -> str:
+            session = await engine.start("Write the invoices with the stamp.", work, began)
+            await engine.wait(session)
+            return session
+
+        session = await person.program.engine.ask(run)
+        page = await opened(person, name)
+        await until(lambda: page.card.shown is not None and page.card.shown.uses, "that it was told")
+        page._open_menu(page.rect().center())
+        menu = find(page, QMenu, "memory.menu")
+        (deed,) = [one for one in menu.actions() if "without it" in one.text()]
+        deed.trigger()
+        dialog = find(page, Confirm, "confirm")
+        assert "Write the invoices" in find(dialog, QLabel, "confirm.text").text()
+        click(find(dialog, QPushButton, "confirm.yes"))
+        await until(lambda: person.window.selection.page == "compare", "the comparison")
+        compare = person.window.pages.page("compare")
+        said = find(compare, QLabel, "compare.said")
+        wanted = "Only the left one had the memory “Invoices are written with the blue stamp”."
+        await until(lambda: wanted in said.text(), "what only one of them was told")
+        assert person.window.selection.about[0] == session
 
     live(qapp, home, act)
