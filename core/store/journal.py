@@ -34,6 +34,7 @@ from core.store.skills import track_skill
 from core.store.told import Told
 from core.store.unsearched import index_some
 
+OPEN_SESSIONS = 64  # whose open ends are kept in memory
 Listener = Callable[[Told], None]
 Forget = Callable[[], None]
 Also = Callable[[sqlite3.Connection], None]
@@ -198,6 +199,8 @@ class Journal:
     def _known(self, db: sqlite3.Connection, session: str, event: RunEvent, at: int) -> Live:
         known = self._open.get(session)
         if known is None:
+            if len(self._open) >= OPEN_SESSIONS:
+                del self._open[next(iter(self._open))]  # it is read back when it is written to again
             known = _load(db, session)
         if known is None:
             if not isinstance(event, SessionOpened):
