@@ -157,7 +157,7 @@ class SettingsDialog(QDialog):
 
     def tell(self, trouble: Trouble) -> None:
         """At the foot: what could not be done."""
-        self._tell_foot(" ".join(part for part in (trouble.what, trouble.why, trouble.do) if part), "failed")
+        self._tell_foot(str(trouble), "failed")
 
     def _tell_foot(self, words: str, tone: str) -> None:
         self._said.setText(breakable(words))
