@@ -18,7 +18,7 @@ from core.engine.providers import Providers
 from core.engine.runs import Runs
 from core.engine.servers import ToolServers
 from core.engine.skills import Skills
-from core.engine.trust import obeyed
+from core.engine.trust import obeyed, refuse_unfit
 from core.learning.review import Reviews
 from core.memory.hand import Hand, ground
 from core.memory.index import indexed
@@ -112,6 +112,7 @@ async def assemble(folder: Path, report: Callable[[BaseException], None], *, saf
             memories, proposals, session, str(work), stands,
             policy=lambda: settings.now.learning, on=lambda: settings.now.memory,
         )  # fmt: skip
+        refuse_unfit(work, folder)  # also of a session that was begun elsewhere: a fork of one that was imported
         made = open_place(work, folder, hear, safe=safe, web=web)
         return replace(made, memory=hand, servers=None if safe else servers)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.domain.clock import SECOND
 from core.domain.problems import Trouble
+from core.domain.visible import visible
 
 if TYPE_CHECKING:
     from core.domain.events import Entry
@@ -48,6 +49,8 @@ def terminal() -> Output:
         file = getattr(below, "raw", below)
 
         def write(text: str) -> None:
+            if stream.isatty():
+                text = visible(text)  # a terminal obeys what it is told; a file or a pipe gets what there is
             if file is None:
                 stream.write(f"{text}\n")
                 return

@@ -169,7 +169,7 @@ class RequestSent:
 
     `tier` and `why` say why this model. `tokens` are the parts of the request, about, by category (`results:read` are
     results of the tool read), `window` the most that the model takes; 0 is unknown. With a `role` it is no reply to
-    the person that is asked for, but other work: `summary` is one.
+    the person that is asked for, but other work: `summary` is one; with `agent` an agent of others asks its own model.
     """
 
     model: str

@@ -202,13 +202,21 @@ def _path_fits(pattern: str, path: str) -> bool:
 
 def _host_fits(pattern: str, host: str, *, ports: bool) -> bool:
     """`*.example.org` means its subdomains; a host without a port means the usual ones."""
-    wanted, found = (text.casefold().rstrip(".") for text in (pattern, host))
+    wanted, found = (_ascii(text.casefold()).rstrip(".") for text in (pattern, host))
     wanted_name, wanted_port = _port(wanted)
     name, port = _port(found)
     name = name.rstrip(".")
     if ports and port not in ((wanted_port,) if wanted_port else ("", "80", "443")):
         return False
     return name == wanted_name or (wanted_name.startswith("*.") and name.endswith(wanted_name[1:]))
+
+
+def _ascii(host: str) -> str:
+    """A name in other letters as the network knows it."""
+    try:
+        return host if host.isascii() else ".".join(part.encode("idna").decode() for part in host.split("."))
+    except UnicodeError:
+        return host
 
 
 def _port(host: str) -> tuple[str, str]:

@@ -39,7 +39,10 @@ WALLED: tuple[tuple[str, ...], ...] = (
     (".git",), (".gitmodules",), (".gitattributes",), (".gitconfig",), (".husky",), (".githooks",), (".vscode",),
     (".idea",), (".devcontainer",), (".mcp.json",), (".envrc",), (".claude",), (".agents",), (".codex",), (".gemini",),
     (".cursor",), (".windsurf",), (".kiro",), (".opencode",), (".zed",), (".fleet",), (".nvim.lua",), (".nvimrc",),
-    (".dir-locals.el",), (".gdbinit",), (".lldbinit",),
+    (".qwen",), (".roo",), (".amazonq",), (".factory",), (".junie",), (".continue",), (".trae",), (".crush.json",),
+    ("crush.json",), ("opencode.json",), ("opencode.jsonc",), (".aider.conf.yml",),
+    (".dir-locals.el",), (".gdbinit",), (".lldbinit",), (".pdbrc",), (".pdbrc.py",), (".irbrc",), (".pryrc",),
+    (".rprofile",), (".renviron",), (".ghci",), (".ocamlinit",), (".hg", "hgrc"), (".jj", "repo", "config.toml"),
     (".journeyman",), (".bashrc",), (".bash_profile",), (".bash_login",), (".bash_logout",),
     (".bash_aliases",), (".profile",), (".zshrc",), (".zshenv",), (".zprofile",), (".zlogin",), (".kshrc",),
     (".inputrc",), (".vimrc",), (".exrc",), (".ripgreprc",), (".config", "fish"), (".config", "autostart"),
@@ -52,7 +55,7 @@ PROTECTED: tuple[tuple[str, ...], ...] = (
 )  # fmt: skip
 
 
-WALLED_NAMES = tuple("/".join(place) for place in WALLED)
+WALLED_NAMES = (*("/".join(place) for place in WALLED), ".Rprofile", ".Renviron")  # as they are spelled
 
 
 def _any_of(names: tuple[str, ...]) -> re.Pattern[str]:

@@ -103,7 +103,7 @@ def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:
             return begun | UNJUDGED
         case ModeSet(mode=mode):
             return {"mode": mode}
-        case RequestSent(round=number, role=""):
+        case RequestSent(round=number, role="" | "agent"):
             return {"rounds": number}
         case DelegateEnded(tokens=tokens, cost=cost):
             return {"tokens": row.tokens + tokens, "cost": row.cost + cost}

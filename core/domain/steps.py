@@ -239,7 +239,7 @@ def _verdict(event: VerdictGiven) -> str:
 
 def _request(event: RequestSent, changed: "_Pen") -> None:
     """A request that follows one that was cut or failed is of the same round."""
-    if event.role:
+    if event.role not in ("", "agent"):
         changed.open("compaction", key="compaction", object="the context")
     else:
         changed.open("thinking", key="request", numbered=True)

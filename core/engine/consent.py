@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 from core.domain.command_line import Unclear, Understood, loose_words, read_line
 from core.domain.consent import Allowed, Asks, ConsentRequest, Denied, Level, Scope, Verdict, canonical, fingerprint
@@ -19,6 +18,7 @@ from core.domain.programs import for_good, may_be_for_good, obeyed_by
 from core.domain.provenance import Source, taint_name
 from core.domain.rules import Rule, Subject, allows, allows_part, applies, made_rule, proposals, touches
 from core.domain.sensitive import is_protected, is_secret, names_secret
+from core.tools.fetch import read_url
 from core.tools.server_tools import server_of
 from core.tools.tool import Tool, Touches
 
@@ -81,20 +81,10 @@ def act_of(tool: Tool, parameters: Any, call_id: str, engine: str = "") -> Act:
             subjects = (str(plain["command"]),)
         case "network":
             at = plain.get("server", engine)
-            subjects = (_host(str(plain["url"])),) if "url" in plain else (str(at),)
+            subjects = (read_url(str(plain["url"])).netloc,) if "url" in plain else (str(at),)
         case "nothing":
             subjects = ()
     return Act(call_id, tool.name, tool.object(parameters), tool.touches, canonical(plain), subjects)
-
-
-def _host(url: str) -> str:
-    """Host and port of an address, as rules name them."""
-    try:
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError as error:
-        raise Problem("That is no address.", f"{error}.", "Give a whole http or https address.") from error
-    return f"{(parts.hostname or '').rstrip('.')}{port}"
 
 
 def judge(act: Act, mode: Mode, rules: Sequence[Rule] | None, taint: Sequence[str], facts: Facts) -> Verdict:

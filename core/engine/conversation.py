@@ -211,8 +211,8 @@ class Conversation:
         self.messages.append(Message("assistant", text, calls, "", False, reasoning, carry, (), self.seq, REPLIES))
         self._learn(reply.usage.input)
         self.stumbled = False
-        self.pending = {call.id: call for call in calls}
         for call in calls:
+            self.pending[call.id] = call  # an agent of others begins calls while earlier ones are open
             self.repeats.call(call.id, call.tool, call.arguments.head)
         self.rounds += 1
         self.total_rounds += 1
@@ -327,13 +327,17 @@ class Conversation:
 
 
 def place_of(call: str, messages: list[Message]) -> int:
-    """Where a result stands: results come in the order of their calls, whichever ended first."""
-    first = len(messages)
-    while first and messages[first - 1].role == "tool":
-        first -= 1
-    asked = [each.id for each in messages[first - 1].calls] if first else []
-    later = asked[asked.index(call) + 1 :] if call in asked else []
-    return next((place for place in range(first, len(messages)) if messages[place].call_id in later), len(messages))
+    """Where a result stands: behind what asked for it, in the order of its calls, whichever ended first."""
+    place = len(messages)
+    while place and not any(each.id == call for each in messages[place - 1].calls):
+        place -= 1
+    if not place:  # what asked for it was summed up
+        return len(messages)
+    asked = [each.id for each in messages[place - 1].calls]
+    earlier = asked[: asked.index(call)]
+    while place < len(messages) and messages[place].call_id in earlier:
+        place += 1
+    return place
 
 
 def chosen_for(start: RunStarted, chosen: ModelChosen) -> RunStarted:

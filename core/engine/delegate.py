@@ -27,7 +27,7 @@ from core.domain.text import Text
 from core.engine.conversation import Conversation
 from core.engine.doubt import GOES_ON, Settle
 from core.engine.limits import FIELDS
-from core.engine.work import Work
+from core.engine.work import SENT_BACK, Work
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.told import Told
@@ -35,7 +35,6 @@ from core.tools.delegate import DEEPEST, NAME, Caps, Delegate, called, row
 from core.tools.shape import misfits, value_in, wrong_schema
 
 WITH_PARENT = "stopped with the run that began it"
-SENT_BACK = "[Your reply does not fit the schema"
 MISFIT = "its reply does not fit the shape that was asked for"
 
 

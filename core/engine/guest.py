@@ -107,6 +107,7 @@ class Guest:
         await self._files.look()
         before = len(run.talk.messages)
         await run.record(RequestSent(run.model_name, run.talk.rounds + 1, window=self._used.size))
+        self._calls.thinking = True
         said = [message for message in run.talk.messages[before:] if message.role == "user"]
         connection.host = host = GuestHost(run, self._calls, self._hear)
         try:

@@ -17,6 +17,7 @@ from core.domain.events import (
     FileChanged,
     Replied,
     ReplyCut,
+    RequestSent,
     RunEvent,
     Tainted,
     ToolReturned,
@@ -108,9 +109,11 @@ class GuestCalls:
         self._plan: tuple[tuple[str, str], ...] = ()
         self.open: dict[str, GuestCall] = {}
         self.outputs: dict[str, str] = {}  # what terminals printed, by their ids
+        self.thinking = False  # a request stands in the journal, and no reply to it
 
     async def say(self, text: str, *, thought: bool) -> None:
         """Words as they come."""
+        await self._think()
         (self._thought if thought else self._said).append(text)
         self._held += len(text)
         self._run.drafts.tell(Draft(self._run.session, *(("", text) if thought else (text, ""))))
@@ -120,7 +123,7 @@ class GuestCalls:
     async def flush(self, *, usage: Usage | None = None, stop: str = "", cost: float | None = None) -> None:
         """What was said becomes a fact."""
         async with self._turn:
-            if self._held or usage or stop or cost:
+            if self._held or self.thinking or usage or stop or cost:
                 await self._run.record(self._reply((), usage, stop, cost))
             self._run.drafts.tell(Draft(self._run.session, ended=True))
 
@@ -134,6 +137,8 @@ class GuestCalls:
         call.learn(told)
         if call.status in ("completed", "failed"):
             await self.finish(call)
+            if not self.open:
+                await self._think()
         elif call.status == "in_progress":
             await self.start(call)
         return call
@@ -207,24 +212,33 @@ class GuestCalls:
     async def cut(self, why: str) -> None:
         """The turn is cut: what had arrived stays, and no call is left open."""
         async with self._turn:
-            if self._said:
+            if self._said or self.thinking:
                 await self._run.record(ReplyCut(Text("".join(self._said)), why))
-            self._said.clear()
-            self._thought.clear()
-            self._held = 0
+            self._forget()
             self._run.drafts.tell(Draft(self._run.session, ended=True))
         for call in list(self.open.values()):
             if call.started or call.ours:
                 await self.finish(call, STOPPED, failed=True)
         self.open.clear()
 
+    async def _think(self) -> None:
+        """What it asks its own model we do not see; that it waits for it, a person does."""
+        async with self._turn:
+            if not self.thinking:
+                self.thinking = True
+                await self._run.record(RequestSent(self._run.model_name, self._run.talk.rounds + 1, role="agent"))
+
+    def _forget(self) -> None:
+        self.thinking = False
+        self._said.clear()
+        self._thought.clear()
+        self._held = 0
+
     def _reply(
         self, calls: tuple[Call, ...], usage: Usage | None = None, stop: str = "", cost: float | None = None
     ) -> Replied:
         said, thought = "".join(self._said), "".join(self._thought)
-        self._said.clear()
-        self._thought.clear()
-        self._held = 0
+        self._forget()
         return Replied(Text(said), Text(thought), calls, usage or Usage(), stop, cost=cost)
 
     def _output(self, call: GuestCall, seen: set[str]) -> str:

@@ -181,7 +181,7 @@ class GuestHost:
             raise Problem(verdict.reason)
         if isinstance(verdict, Asks):  # then it is a call of its own, with a person's word
             await self._perform("read", {"path": name})
-        body = (await to_its_end(run.place.broker.read, name)).decode("utf-8", "replace")
+        body = (await to_its_end(run.place.broker.read, name, keys=False)).decode("utf-8", "replace")
         first, limit = params.get("line"), params.get("limit")
         if isinstance(first, int) or isinstance(limit, int):
             start = max(0, first - 1) if isinstance(first, int) else 0

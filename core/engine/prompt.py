@@ -133,7 +133,7 @@ def guides(folder: Path, obeys: Obeyed) -> list[Found]:
             with Broker(folder) as broker:
                 if broker.look(name) is None:
                     continue
-                contents = broker.read(name)
+                contents = broker.read(name, keys=False)
         except Problem as problem:
             found.append(Found(Guide(name, trouble=str(problem))))
             continue

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from core.domain.agents import AGENT
 from core.domain.consent import Allowed, Asks, CallAllowed, ConsentAsked, ConsentGiven, Denied, Verdict
 from core.domain.events import (
     Call,
@@ -147,7 +148,7 @@ class _Player:
         """The recorded fact becomes durable, whoever brought it. What the engine offered is settled with it."""
         event, kind = entry.event, kind_of(type(entry.event))
         offer = await self._made(entry)
-        if offer is None and not from_outside(event) and not self._follows(event):
+        if offer is None and not self._foreign(event) and not self._follows(event):
             self._done.differing.append(entry.seq)
         if offer is None and _stops(event):
             await self._cut()
@@ -173,22 +174,27 @@ class _Player:
         for _ in range(2):
             if offer := await self._offered(entry.event):
                 return offer
-            if from_outside(entry.event):
+            if self._foreign(entry.event):
                 return None
             await self._cut()
         return None
 
     async def _offered(self, event: RunEvent) -> _Offer | None:
-        if self._task is None and self._going and not from_outside(event):
+        if self._task is None and self._going and not self._foreign(event):
             self._start()
         for _ in range(QUIET):
             for offer in self._stage.offers:
                 if same(offer.events[0], event):
                     return offer
-            if self._task is None or self._task.done() or from_outside(event):
+            if self._task is None or self._task.done() or self._foreign(event):
                 return None
             await asyncio.sleep(0)
         return None
+
+    def _foreign(self, event: RunEvent) -> bool:
+        """Did it come from elsewhere? Where an agent of others worked, everything did."""
+        start = self._talk.start
+        return from_outside(event) or (start is not None and start.model.startswith(AGENT))
 
     def _follows(self, event: RunEvent) -> bool:
         """Is this the end of something whose beginning was given?"""

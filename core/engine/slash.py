@@ -55,7 +55,7 @@ def _of_folder(folder: Path, obeys: Obeyed) -> dict[str, Slash]:
             for name in names[:MOST]:
                 stem = name.removesuffix(".md")
                 if NAME.fullmatch(stem):
-                    body = broker.read(f"{OF_FOLDER}/{name}", LARGEST)
+                    body = broker.read(f"{OF_FOLDER}/{name}", LARGEST, keys=False)
                     if obeys(f"{OF_FOLDER}/{name}", body):
                         found[stem] = _read(stem, body.decode("utf-8", "replace"), "folder")
     except (Problem, OSError):

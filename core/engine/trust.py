@@ -177,13 +177,13 @@ def _mark(broker: Broker, name: str) -> str:
 
 
 def refuse_unfit(folder: Path, data: Path) -> None:
-    """No agent works in a whole home, a whole disk, or our own data."""
-    real, home = folder.resolve(), Path.home().resolve()
+    """No agent works in a whole home, a whole disk, or where our own data lie: its commands could change them."""
+    real, home, data = folder.resolve(), Path.home().resolve(), data.resolve()
     why = ""
     if real == Path(real.anchor):
         why = "It is the whole disk"
-    elif real == data.resolve():
-        why = "It is the data of Journeyman"
+    elif data.is_relative_to(real):
+        why = "It is the data of Journeyman" if data == real else "The data of Journeyman lie in it"
     elif home.is_relative_to(real):
         why = "It is your whole home" if home == real else "Your whole home lies in it"
     if why:

@@ -1,6 +1,7 @@
 """What a run works with, and how it asks the person."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +35,8 @@ from core.tools.delegate import AT_ONCE, Delegate
 from core.tools.place import Place
 from core.tools.server_tools import offered
 from core.tools.tool import Change, Tool
+
+SENT_BACK = "[Your reply does not fit the schema"
 
 Act = Callable[[Tool, str, Any, Place, dict[str, str]], Awaitable[tuple[list[RunEvent], dict[str, bytes]]]]
 Giving = Callable[["Work", Call, Delegate], Awaitable[None]]
@@ -177,7 +180,16 @@ class Work:
             whole=self.told,
             contents=self.contents,
             system=brief.system,
+            schema=self._shape(start),
         )
+
+    def _shape(self, start: RunStarted | None) -> dict[str, Any] | None:
+        """What a server is to hold the model to: once a reply was sent back, for before it would hinder calls."""
+        if start is None or not start.schema.head:
+            return None
+        last = self.talk.messages[-1] if self.talk.messages else None
+        sent_back = last is not None and last.role == "user" and last.text.head.startswith(SENT_BACK)
+        return dict(json.loads(self.whole(start.schema))) if sent_back else None
 
     def cut(self) -> None:
         """End the reply that is being read."""

@@ -117,10 +117,14 @@ Told = Began | Ended | Spoke | Answered | Noted
 
 
 class Story:
-    """Gathers what belongs together: a reply is told once its calls have ended, or the next thing begins."""
+    """Gathers what belongs together: a reply is told once its calls have ended and the next thing begins.
+
+    What comes while a call is open waits for it: other replies of an agent that does several things at once, words of
+    the person, notes.
+    """
 
     def __init__(self) -> None:
-        self._open: Answered | None = None
+        self._held: list[Told] = []
         self._acts: dict[str, Act] = {}
         self._asked = 0
         self._going = False
@@ -132,11 +136,11 @@ class Story:
         """What can be told by now."""
         match event := entry.event:
             case PersonSpoke(text=text, attachments=attachments):
-                yield from self.end()
                 spoke = Spoke(entry.at, text.head, attachments)
                 if self._going:
-                    yield spoke
+                    yield from self._next(spoke)
                 else:  # the words that a run begins with stand below its heading
+                    yield from self.end()
                     self._words.append(spoke)
             case RunStarted(model=model):
                 words, self._words = self._words, []
@@ -148,33 +152,40 @@ class Story:
                 yield from self.end()
                 self._asked, self._model = entry.at, model
             case Replied():
-                yield from self.end()
-                self._reply(event, entry.at)
+                yield from self._reply(event, entry.at)
             case RunEnded(status=status, reason=reason):
                 yield from self.end()
                 self._going = False
                 yield Ended(entry.at, status, reason)
             case _:
                 if not self._act(event, entry.at) and (said := noted(event)):
-                    yield from self.end()
-                    yield Noted(entry.at, said)
+                    yield from self._next(Noted(entry.at, said))
 
     def end(self) -> Iterator[Told]:
-        """The reply that is open is told as it is."""
-        told, self._open = self._open, None
+        """What is held is told as it is."""
+        told, self._held = self._held, []
         self._acts.clear()
-        if told:
-            yield told
+        yield from told
         words, self._words = self._words, []
         yield from words
 
-    def _reply(self, event: Replied, at: int) -> None:
+    def _next(self, told: Told) -> Iterator[Told]:
+        """A call that is open holds what comes after it; a reply is held for its own calls as well."""
+        if not any(act.status == "open" for act in self._acts.values()):
+            yield from self.end()
+        if self._held or isinstance(told, Answered):
+            self._held.append(told)
+        else:
+            yield told
+
+    def _reply(self, event: Replied, at: int) -> Iterator[Told]:
         acts = [Act(at, call, object=line(call.arguments)) for call in event.calls]
-        self._open = Answered(
+        answered = Answered(
             at, self._asked or at, self._model, event.text.head, event.reasoning.head, event.usage, event.cost,
             event.stop, acts,
         )  # fmt: skip
-        self._acts = {act.call.id: act for act in acts}
+        yield from self._next(answered)
+        self._acts |= {act.call.id: act for act in acts}
 
     def _act(self, event: RunEvent, at: int) -> bool:
         """Did it say something of a call?"""

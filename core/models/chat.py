@@ -17,6 +17,7 @@ from core.models.wire import UNKNOWN, Known, Listed, Wire
 
 SWAPS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 SPARE = ("stream_options", "reasoning_effort", *SWAPS)
+FORM = "response_format"  # servers that cannot hold a model to a schema say so in all kinds of words
 
 
 class Chat:
@@ -43,6 +44,8 @@ class Chat:
                         yield delta
             except Fault as fault:
                 field = next((name for name in SPARE if name in body and _is_about(fault, name)), "")
+                if not field and FORM in body and fault.kind == "rejected":
+                    field = FORM
                 if not field:
                     raise
                 self._unwanted.add(field)

@@ -17,6 +17,8 @@ WINDOWS = (
     ("inputTokenLimit",),
     ("meta", "n_ctx_train"),
 )
+MOST = 2_000  # models of one server; more nobody chooses from
+LONGEST = 300  # signs of a name
 OUTPUTS = (
     ("top_provider", "max_completion_tokens"),
     ("max_output_tokens",),
@@ -29,7 +31,7 @@ OUTPUTS = (
 def chat_list(plain: Any) -> list[Listed]:
     """OpenAI's list, and what OpenRouter, vLLM, llama.cpp, LiteLLM, Groq, Mistral and LM Studio add to it."""
     rows = plain if isinstance(plain, list) else at(plain, "data") or at(plain, "models")
-    return [_chat_row(row) for row in objects(rows) if text(row.get("id") or row.get("name"))]
+    return [_chat_row(row) for row in objects(rows)[:MOST] if _is_name(row.get("id") or row.get("name"))]
 
 
 def anthropic_list(plain: Any) -> list[Listed]:
@@ -44,15 +46,15 @@ def anthropic_list(plain: Any) -> list[Listed]:
             pdf=_supported(at(row, "capabilities", "pdf_input")),
             reasoning=_supported(at(row, "capabilities", "thinking")),
         )
-        for row in objects(at(plain, "data"))
-        if text(row.get("id"))
+        for row in objects(at(plain, "data"))[:MOST]
+        if _is_name(row.get("id"))
     ]
 
 
 def ollama_names(plain: Any) -> list[str]:
     """The names in Ollama's list of what is there."""
-    names = (text(row.get("model")) or text(row.get("name")) for row in objects(at(plain, "models")))
-    return [name for name in names if name]
+    names = (text(row.get("model")) or text(row.get("name")) for row in objects(at(plain, "models"))[:MOST])
+    return [name for name in names if _is_name(name)]
 
 
 def ollama_model(name: str, shown: Any) -> Listed:
@@ -71,6 +73,11 @@ def ollama_model(name: str, shown: Any) -> Listed:
         pdf=False,
         reasoning="thinking" in can,
     )
+
+
+def _is_name(value: Any) -> bool:
+    """Can people and addresses bear it?"""
+    return isinstance(value, str) and 0 < len(value) <= LONGEST and value.isprintable()
 
 
 def _chat_row(row: dict[str, Any]) -> Listed:

@@ -40,7 +40,7 @@ def number(value: Any) -> int | None:
     """A positive whole number, or nothing."""
     if isinstance(value, str) and value.isdecimal() and len(value) < 16:
         value = int(value)
-    return int(value) if _is_number(value) and value > 0 else None
+    return int(value) if _is_number(value) and 0 < value < 10**15 else None
 
 
 def _is_number(value: Any) -> bool:

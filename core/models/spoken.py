@@ -65,7 +65,7 @@ class Spoken:
         words = "\n".join(json.dumps(one, ensure_ascii=False) for one in told)
         how = f"{_how(self._boundary)}\n{words}" if request.tools else ""
         system = f"{request.system}\n\n{how}".strip()
-        return replace(request, messages=messages, tools=(), system=system)
+        return replace(request, messages=messages, tools=(), system=system, schema=None)
 
     def _call(self, tool: str, arguments: str) -> str:
         try:

@@ -98,7 +98,7 @@ class Disk:
             root = self._builtin_root / found.place.name
             return {file.path: _at(root, file.path).read_bytes() for file in found.files}
         with Broker(found.place) as broker:
-            return {file.path: broker.read(file.path, FILE_SIZE) for file in found.files}
+            return {file.path: broker.read(file.path, FILE_SIZE, keys=False) for file in found.files}
 
     def _under(self, root: Path, source: Source) -> Iterator[OnDisk]:
         try:
@@ -136,7 +136,7 @@ class Disk:
         kept = self._kept.get(whole)
         if kept and stamp and kept[0] == stamp and kept[1].path == name:
             return kept[1], kept[2]
-        body = broker.read(path, FILE_SIZE)
+        body = broker.read(path, FILE_SIZE, keys=False)
         file = SkillFile(name, hash_of(body), len(body), bool(broker.mode(path) & 0o100))
         self._kept[whole] = (stamp, file, body if name == MAIN else b"")
         return self._kept[whole][1:]

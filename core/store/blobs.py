@@ -10,9 +10,9 @@ def blob_hash(body: bytes) -> str:
     return sha256(body).hexdigest()
 
 
-def inflate(body: bytes) -> bytes:
-    """A stored blob as it was."""
-    return zlib.decompress(body)
+def inflate(body: bytes, limit: int = 0) -> bytes:
+    """A stored blob as it was, or no more than its first bytes."""
+    return zlib.decompressobj().decompress(body, limit) if limit else zlib.decompress(body)
 
 
 def deflate(body: bytes) -> bytes:
@@ -20,7 +20,7 @@ def deflate(body: bytes) -> bytes:
     return zlib.compress(body, 1)
 
 
-def kept(db: sqlite3.Connection, name: str) -> bytes | None:
-    """Contents that were kept apart; None where they are gone."""
+def kept(db: sqlite3.Connection, name: str, limit: int = 0) -> bytes | None:
+    """Contents that were kept apart, or no more than their first bytes; None where they are gone."""
     row = db.execute("SELECT body FROM blob WHERE hash = ?", (name,)).fetchone()
-    return inflate(row[0]) if row else None
+    return inflate(row[0], limit) if row else None

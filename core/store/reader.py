@@ -18,6 +18,7 @@ from core.store.rows import SESSION_COLUMNS, STEP_COLUMNS, read_session, read_st
 from core.store.search import Hit, find, find_in
 
 PAGE = 200
+CHARACTER = 4  # bytes of one, at most
 Unreadable = sqlite3.Error  # what a read raises where the file is damaged or of another form
 
 
@@ -147,7 +148,8 @@ class Reader:
         head: str = text.get("head", "")
         if not text.get("blob") or (limit is not None and limit <= len(head)):
             return head[:limit]
-        return self.blob(text["blob"]).decode("utf-8", "replace")[:limit]
+        body = kept(self._db, text["blob"], CHARACTER * limit if limit else 0) or b""
+        return body.decode("utf-8", "replace")[:limit]
 
     def blob(self, name: str) -> bytes:
         """Contents that were kept apart."""

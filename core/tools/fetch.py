@@ -1,6 +1,7 @@
 """Fetch a page: public addresses only, looked at on every hop, bounded in size, redirects and time."""
 
 import asyncio
+import codecs
 import html
 import re
 import ssl
@@ -27,6 +28,10 @@ HEAD = 64 << 10
 PORTS = {"http": 80, "https": 443}
 BLOCKS = frozenset(
     ("p", "div", "br", "li", "ul", "ol", "tr", "table", "h1", "h2", "h3", "h4", "h5", "h6", "section", "article", "pre")
+)
+NO_SIGN = re.compile(r"&#[xX]?[0-9a-fA-F]{9,};?")  # a number no sign has, and too long to be read as one
+WRITTEN = re.compile(
+    r"ascii$|utf-(8|16|32)|iso8859-|cp\d|koi8|mac-|gb|big5|hz$|shift_jis|euc_|iso2022_|johab|tis-620|kz1048"
 )
 Addresses = Callable[[str], Awaitable[tuple[str, ...]]]
 
@@ -59,7 +64,7 @@ async def fetch(url: str, addresses: Addresses) -> Result:
                 place = read_url(url)
                 page = await _ask(place, addresses)
                 if not page.moved:
-                    return _told(url, page)
+                    return await asyncio.to_thread(_told, url, page)  # a page may be made to take its time
                 target = urljoin(url, page.moved)
                 if _origin(read_url(target)) != _origin(place):
                     return Result(f"{url} has moved to {target}. Fetch that address if you need it.", failed=True)
@@ -170,13 +175,13 @@ def _told(url: str, page: Page) -> Result:
 
 
 def _charset(kind: str) -> str:
+    """What the server says its words are written in, where people write so: Python knows forms that hang or fail."""
     found = re.search(r"charset=[\"']?([\w-]{1,40})", kind, re.IGNORECASE)
-    name = found[1] if found else "utf-8"
     try:
-        "".encode(name)
-    except (LookupError, UnicodeError):
+        name = codecs.lookup(found[1]).name if found else "utf-8"
+    except LookupError:
         return "utf-8"
-    return name
+    return name if WRITTEN.match(name) else "utf-8"
 
 
 def as_text(page: str) -> str:
@@ -196,7 +201,8 @@ def as_text(page: str) -> str:
             skipped = name
         else:
             words.append(("\n" if name.strip("/") in BLOCKS else "") + text)
-    lines = (" ".join(line.split()) for line in html.unescape("".join(words)).split("\n"))
+    plain = html.unescape(NO_SIGN.sub("\ufffd", "".join(words)))
+    lines = (" ".join(line.split()) for line in plain.split("\n"))
     return "\n".join(line for line in lines if line)
 
 

@@ -35,7 +35,7 @@ async def run(parameters: Read, place: Place) -> Result:
 
 
 def _read(parameters: Read, place: Place) -> Result:
-    body = place.broker.read(parameters.path)
+    body = place.broker.read(parameters.path, keys=False)
     if kind := _seen_as(body):
         return _show(parameters.path, kind, body)
     if b"\0" in body[:8192]:

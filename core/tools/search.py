@@ -128,7 +128,7 @@ def _confirmed(found: Found, broker: Broker) -> list[tuple[str, int, str]]:
     kept: list[tuple[str, int, str]] = []
     for name in {name for name, _, _ in found.lines}:
         try:
-            body = broker.read(found.real[name], FILE_SIZE).split(b"\n")
+            body = broker.read(found.real[name], FILE_SIZE, keys=False).split(b"\n")
         except Problem:
             continue
         for _, number, words in (line for line in found.lines if line[0] == name):

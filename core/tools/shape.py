@@ -4,7 +4,11 @@ import json
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pydantic_core import SchemaValidator
 
 TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),
@@ -31,6 +35,31 @@ BOUNDS: tuple[tuple[str, Callable[[Any, Any], Any], str], ...] = (
     ("exclusiveMinimum", operator.gt, "more than"),
     ("exclusiveMaximum", operator.lt, "less than"),
 )
+FENCE = re.compile(r"```[\w-]*")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+FORMS: Mapping[str, Callable[[Any], bool]] = {  # what may stand behind a word
+    "type": lambda value: all(isinstance(one, str) for one in (value if isinstance(value, list) else [value])),
+    "required": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+    "properties": lambda value: isinstance(value, dict),
+    "pattern": lambda value: isinstance(value, str),
+    "uniqueItems": lambda value: isinstance(value, bool),
+    **dict.fromkeys(("enum", "anyOf", "oneOf", "allOf"), _is_list),
+    **dict.fromkeys((word for least, most, _ in SIZES for word in (least, most)), _is_size),
+    **dict.fromkeys((*(word for word, _, _ in BOUNDS), "multipleOf"), _is_number),
+}
 
 
 def wrong_schema(schema: Any, place: str = "schema", depth: int = 0) -> str:
@@ -43,18 +72,35 @@ def wrong_schema(schema: Any, place: str = "schema", depth: int = 0) -> str:
         return f"{place} is nested deeper than {DEEPEST}"
     if strange := sorted(set(schema) - KNOWN):
         return f"{place} uses {', '.join(strange)}, which is not checked here"
+    if strange := sorted(word for word, fits in FORMS.items() if word in schema and not fits(schema[word])):
+        return f"{place} says something else than it can behind {', '.join(strange)}"
     types = schema.get("type", [])
     for name in [types] if isinstance(types, str) else types:
         if name not in TYPES:
             return f"{place} names the type {name!r}, which there is not"
-    if "pattern" in schema:
-        try:
-            re.compile(str(schema["pattern"]))
-        except re.error as error:
-            return f"{place}.pattern is no pattern: {error}"
+    if why := _wrong_pattern(schema.get("pattern", "")):
+        return f"{place}.pattern is no pattern: {why}"
     return next(
         (found for name, inner in _inner(schema) if (found := wrong_schema(inner, f"{place}.{name}", depth + 1))), ""
     )
+
+
+@lru_cache(maxsize=64)
+def _pattern(text: str) -> "SchemaValidator":
+    """Matches in a time that grows with the text alone: pattern and text may be made to hold us up."""
+    from pydantic_core import SchemaValidator
+
+    return SchemaValidator({"type": "str", "pattern": text, "regex_engine": "rust-regex"})
+
+
+def _wrong_pattern(text: str) -> str:
+    from pydantic_core import SchemaError
+
+    try:
+        _pattern(text)
+    except SchemaError as error:
+        return " ".join(str(error).split())[-200:]
+    return ""
 
 
 def _inner(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -108,13 +154,13 @@ def _sizes(value: Any, schema: Mapping[str, Any], place: str) -> Iterator[str]:
                 yield f"{place} must have at least {schema[least]} parts"
             if most in schema and len(value) > schema[most]:
                 yield f"{place} must have at most {schema[most]} parts"
-    if isinstance(value, str) and "pattern" in schema and not re.search(str(schema["pattern"]), value):
+    if isinstance(value, str) and "pattern" in schema and not _pattern(schema["pattern"]).isinstance_python(value):
         yield f"{place} must match {schema['pattern']}"
     if isinstance(value, int | float) and not isinstance(value, bool):
         for word, holds, said in BOUNDS:
             if word in schema and not holds(value, schema[word]):
                 yield f"{place} must be {said} {schema[word]}"
-        if schema.get("multipleOf") and value % schema["multipleOf"]:
+        if schema.get("multipleOf") and not _is_multiple(value, schema["multipleOf"]):
             yield f"{place} must be a multiple of {schema['multipleOf']}"
     if isinstance(value, list) and schema.get("uniqueItems"):
         seen = [json.dumps(item, sort_keys=True) for item in value]
@@ -144,6 +190,13 @@ def _is(value: Any, name: str) -> bool:
     return isinstance(value, TYPES[name])
 
 
+def _is_multiple(value: float, of: float) -> bool:
+    try:
+        return not value % of
+    except OverflowError:  # one of them has more digits than a broken number can have
+        return False
+
+
 def _same(a: Any, b: Any) -> bool:
     """True is no 1 in JSON."""
     return isinstance(a, bool) == isinstance(b, bool) and bool(a == b)
@@ -151,5 +204,14 @@ def _same(a: Any, b: Any) -> bool:
 
 def value_in(text: str) -> Any:
     """The JSON value of a reply: the whole of it, or what stands in its one fence. Raises ValueError."""
-    fenced = re.findall(r"^```[\w-]*\n(.*?)\n```\s*$", text, re.DOTALL | re.MULTILINE)
-    return json.loads(fenced[0] if len(fenced) == 1 else text)
+    lines, open_at, fenced = text.split("\n"), -1, []
+    for at, line in enumerate(lines):
+        if open_at < 0 and FENCE.fullmatch(line):
+            open_at = at
+        elif open_at >= 0 and line.rstrip() == "```":
+            fenced.append("\n".join(lines[open_at + 1 : at]))
+            open_at = -1
+    try:
+        return json.loads(fenced[0] if len(fenced) == 1 else text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error

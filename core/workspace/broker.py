@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 
 from core.domain.problems import Problem
-from core.domain.sensitive import is_protected
+from core.domain.sensitive import is_protected, is_secret
 from core.workspace import beneath
 from core.workspace.paths import outside, relative, shown
 
@@ -66,11 +66,14 @@ class Broker:
             except FileNotFoundError:
                 return None
 
-    def read(self, name: str, limit: int = READ_LIMIT) -> bytes:
-        """The contents of an ordinary file of a sane size."""
+    def read(self, name: str, limit: int = READ_LIMIT, *, keys: bool = True) -> bytes:
+        """The contents of an ordinary file of a sane size. Without `keys` none that holds any: what is open is
+        looked at, for a link on the way may have been turned round since somebody looked at the name."""
         with self._spoken(name, f"There is no file {shown(name)}."):
             descriptor = self._open(self._root, self._name(name), _READ)
             try:
+                if not keys and is_secret(self._place(descriptor)):
+                    raise Problem(f"{shown(name)} holds secrets.", "", "A person can open it, an agent cannot.")
                 return _contents(descriptor, name, limit)
             finally:
                 os.close(descriptor)
@@ -186,7 +189,8 @@ class Broker:
         folder = self._folder(parts, make)
         try:
             # Looked at again behind the descriptor: a link on the way may have been turned round meanwhile.
-            if (make or change) and not protected and is_protected(f"{self._place(folder)}/{leaf}"):
+            place = f"{self._place(folder)}/{leaf}"
+            if (make or change) and not protected and (is_protected(place) or is_secret(place)):
                 raise Problem(f"{shown(name)} is protected.", "It leads to a protected place.", "")
             yield folder, leaf
         finally:

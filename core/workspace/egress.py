@@ -84,7 +84,8 @@ def refused(host: str, why: str) -> Problem:
 def _number(name: str) -> Address | None:
     """An address in any spelling the C library takes: 127.1, 0x7f000001, 2130706433, 0177.0.0.1."""
     try:
-        return ipaddress.ip_address(name)
+        address = ipaddress.ip_address(name)
+        return getattr(address, "ipv4_mapped", None) or address
     except ValueError:
         pass
     if re.fullmatch(r"[0-9a-fx.]+", name) and name[0].isdigit():

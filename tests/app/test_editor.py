@@ -9,6 +9,9 @@ from typing import Any
 
 from acp import PROTOCOL_VERSION, RequestError, schema, spawn_agent_process, text_block
 
+from tests.e2e.terminal import Terminal, ended
+from tests.e2e.test_command_line_shared import owner
+
 ROOT = Path(__file__).parents[2]
 BOUND_S = 120.0
 
@@ -184,3 +187,26 @@ def test_what_is_wrong_is_an_error_in_words(tmp_path: Path) -> None:
         await conn.set_session_mode(session_id=session, mode_id="plan")
 
     edited(tmp_path, Client(), talk)
+
+
+def test_an_editor_works_through_the_journeyman_that_is_open(tmp_path: Path) -> None:
+    """Its session is the owner's, whose own run goes on; the editor's end is not the end of it."""
+    terminal = Terminal(tmp_path)
+    try:
+        _, first = owner(terminal)
+        played(terminal.home, calling("write", path="a.txt", content="hello\n"), {"text": "Done."})
+        client = Client("allow_once")
+
+        async def talk(conn: Any, session: str) -> None:
+            answer = await conn.prompt(session_id=session, prompt=[text_block("Write it.")])
+            assert answer.stop_reason == "end_turn" and client.said() == "I act. Done."
+            assert [title for title, _ in client.asked] == ["write: a.txt"]
+            shown = {row["id"]: row["status"] for row in terminal("sessions", "--json").lines}
+            assert shown.pop(session) == "done" and list(shown.values()) == ["running"]
+
+        edited(terminal.home, client, talk)
+        assert (terminal.home / "work" / "a.txt").read_text("utf-8") == "hello\n"
+        (terminal.folder / "go").touch()
+        assert ended(first).code == 0
+    finally:
+        terminal.close()

@@ -19,7 +19,7 @@ from core.domain.events import ToolReturned
 
 ROOT = Path(__file__).parents[2]
 ROUNDS = 8
-BOUND_S = 60
+BOUND_S = 180
 
 
 def program(*words: str, before: tuple[str, ...] = ()) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.core.models.test_wire_aimock import FIXTURES, ROOTS, call
 from tests.e2e.killing import environment, program
-from tests.e2e.terminal import Terminal
+from tests.e2e.terminal import BOUND_S, Terminal
 from tests.servers.aimock import serve_aimock
 from tests.servers.real import ASKED_FOR, REASON
 from tests.servers.real_litellm import serve_litellm
@@ -108,7 +108,14 @@ def test_s2_a_key_without_a_keyring_is_not_written_down(key: str, terminal: Term
     """It is said, the exit code says it too, and no file has it."""
     words, surroundings = program("models", "key", "openai"), environment(terminal.home)
     done = subprocess.run(
-        words, input=key, env=surroundings, cwd=terminal.folder, capture_output=True, text=True, timeout=30, check=False
+        words,
+        input=key,
+        env=surroundings,
+        cwd=terminal.folder,
+        capture_output=True,
+        text=True,
+        timeout=BOUND_S,
+        check=False,
     )
     assert done.returncode == 1 and "until Journeyman ends" in done.stdout and "keyring" in done.stderr
     nowhere(terminal, done.stdout + done.stderr)

@@ -81,7 +81,7 @@ class Scripted:
         words = " ".join(getattr(block, "text", "") for block in prompt)
         note(session_id, words)
         self.stop.clear()
-        for name in ("edit", "files", "terminal", "wait", "die", "ask", "slow"):
+        for name in ("edit", "files", "terminal", "both", "turned", "wait", "die", "ask", "slow"):
             if name in words.split():
                 await getattr(self, name)(session_id)
         await self.say(session_id, update_agent_message_text(f"You said: {words}"))
@@ -146,6 +146,17 @@ class Scripted:
         await self.client.release_terminal(session_id=session, terminal_id=made.terminal_id)
         await self.say(session, update_tool_call("t3", status="completed"))
         await self.say(session, update_agent_message_text(f"exit {end.exit_code}: {shown.output.strip()} "))
+
+    async def both(self, session: str) -> None:
+        """Two calls at once."""
+        for name in ("t6", "t7"):
+            await self.say(session, start_tool_call(name, f"Call {name}", kind="search", status="in_progress"))
+
+    async def turned(self, session: str) -> None:
+        """They end, the second one first."""
+        for name in ("t7", "t6"):
+            found = tool_content(text_block(f"found by {name}"))
+            await self.say(session, update_tool_call(name, status="completed", content=[found]))
 
     async def wait(self, session: str) -> None:
         """With a child in a group of its own, until it is cancelled."""

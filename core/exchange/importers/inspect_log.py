@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from core.domain.events import Usage
 from core.domain.problems import Problem
-from core.exchange.importers.blocks import chat_calls, images, thoughts, usage_of
+from core.exchange.importers.blocks import chat_calls, images, thoughts
 from core.exchange.importers.called import plain_text
-from core.exchange.importers.record import LARGEST, Open, Record, document, listed, moment
+from core.exchange.importers.record import LARGEST, Open, Record, document, listed, moment, number
 from core.exchange.importers.telling import Telling
 
 ZSTD = 93
@@ -58,7 +59,7 @@ class Inspect:
                 telling.reply(
                     plain_text([p for p in content if not _is_thought(p)] if isinstance(content, list) else content),
                     at=at, thought=thoughts(content), calls=chat_calls(said.get("tool_calls")),
-                    usage=usage_of(said.get("usage")), model=str(said.get("model") or ""),
+                    usage=_usage(said.get("usage")), model=str(said.get("model") or ""),
                 )  # fmt: skip
             case "tool":
                 error = said.get("error")
@@ -106,17 +107,25 @@ def _sample(sample: Any, about: dict[str, Any], path: Path) -> Iterator[Record]:
     }
     yield from listed(key, [{"sample": head}])
     messages = [
-        {**_whole(said, attached or {}), **known.get(str(said.get("id") if said.get("role") == "assistant"
-                                                         else said.get("tool_call_id")), {})}
+        {**_whole(said, attached or {}), **known.get(_name(said) if said.get("role") == "assistant"
+                                                     else str(said.get("tool_call_id")), {})}
         for said in sample.get("messages") or ()
         if isinstance(said, dict)
     ]  # fmt: skip
+    _count_last(messages, sample.get("output"))
     yield from listed(key, messages, path.stat().st_size)
     yield from listed(key, [{"ended": {"scores": sample.get("scores"), "error": sample.get("error")}}])
 
 
+def _count_last(messages: list[dict[str, Any]], output: Any) -> None:
+    """Older logs hold no events: what the last reply used stands with the output."""
+    last = next((said for said in reversed(messages) if said.get("role") == "assistant"), None)
+    if last is not None and "usage" not in last and isinstance(output, dict):
+        last["usage"] = output.get("usage")
+
+
 def _known(events: Any) -> dict[str, dict[str, Any]]:
-    """Usage and times of replies by the id of their message, times of results by that of their call."""
+    """Usage and times of replies by the name of their message, times of results by that of their call."""
     found: dict[str, dict[str, Any]] = {}
     for event in events if isinstance(events, list) else ():
         if not isinstance(event, dict):
@@ -124,11 +133,26 @@ def _known(events: Any) -> dict[str, dict[str, Any]]:
         output, at = event.get("output"), event.get("completed") or event.get("timestamp")
         if event.get("event") == "model" and isinstance(output, dict):
             for choice in output.get("choices") or ():
-                id = (choice.get("message") or {}).get("id") if isinstance(choice, dict) else None
-                found[str(id)] = {"usage": output.get("usage"), "at": at, "model": output.get("model")}
+                if isinstance(choice, dict) and isinstance(said := choice.get("message"), dict):
+                    found[_name(said)] = {"usage": output.get("usage"), "at": at, "model": output.get("model")}
         elif event.get("event") == "tool":
             found[str(event.get("id"))] = {"at": at}
     return found
+
+
+def _name(said: dict[str, Any]) -> str:
+    """A reply goes by its id; older logs have none, so by its words."""
+    return str(said.get("id") or f"said {plain_text(said.get('content'))}")
+
+
+def _usage(told: Any) -> Usage:
+    """Its input counts what came from a cache with some models, and with others not: the total tells."""
+    if not isinstance(told, dict):
+        return Usage()
+    output, cached = number(told.get("output_tokens")), number(told.get("input_tokens_cache_read"))
+    written, total = number(told.get("input_tokens_cache_write")), number(told.get("total_tokens"))
+    input = total - output if total > output else number(told.get("input_tokens"))
+    return Usage(input, output, cached, written, number(told.get("reasoning_tokens")))
 
 
 def _whole(value: Any, attached: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from core.exchange.importers.record import Open, Record, amount, document, liste
 from core.exchange.importers.telling import Telling
 
 CODE = re.compile(r"<returncode>(-?\d+)</returncode>")
+BLOCK = re.compile(r"^```(?:mswea_bash_command|bash)\n(.*?)\n```", re.DOTALL | re.MULTILINE)
 
 
 class MiniSweAgent:
@@ -31,7 +32,7 @@ class MiniSweAgent:
         if isinstance(whole, dict):
             times = (said["extra"].get("timestamp") for said in found if isinstance(said.get("extra"), dict))
             yield from listed(key, [{"info": info or {}, "at": next(filter(None, times), 0)}], 0)
-        yield from listed(key, found, path.stat().st_size)
+        yield from listed(key, _with_actions(found), path.stat().st_size)
 
     def tell(self, record: Record, telling: Telling, open: Open) -> bool:
         said = record.value
@@ -61,6 +62,19 @@ class MiniSweAgent:
             case _:
                 return False
         return True
+
+
+def _with_actions(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The oldest files name no actions: a reply that the next message answers holds one command, in a block."""
+    answered = [said.get("role") == "user" for said in messages[1:]] + [False]
+    return [_with_action(said) if follows else said for said, follows in zip(messages, answered, strict=True)]
+
+
+def _with_action(said: dict[str, Any]) -> dict[str, Any]:
+    if said.get("role") != "assistant" or "extra" in said or "tool_calls" in said:
+        return said
+    blocks = BLOCK.findall(plain_text(said.get("content")))
+    return {**said, "extra": {"actions": blocks}} if len(blocks) == 1 else said
 
 
 def _about(info: dict[str, Any], telling: Telling) -> None:

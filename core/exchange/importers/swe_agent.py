@@ -30,7 +30,8 @@ class SweAgent:
         first = next((place for place, said in enumerate(words) if said.get("role") == "assistant"
                       and not said.get("is_demo")), len(words))  # fmt: skip
         info = whole.get("info") if isinstance(whole, dict) else None
-        parts = [*({"said": said} for said in words[:first]), *(steps if isinstance(steps, list) else [])]
+        done = steps if isinstance(steps, list) else _steps(words[first:])
+        parts = [*({"said": said} for said in words[:first]), *done]
         yield from listed(path.stem, [*parts, {"info": info or {}}], path.stat().st_size)
 
     def tell(self, record: Record, telling: Telling, open: Open) -> bool:
@@ -55,6 +56,18 @@ class SweAgent:
         if calls:
             telling.result(f"a{count}", str(said.get("observation") or ""), at=telling.at)
         return True
+
+
+def _steps(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A demonstration holds its history alone: replies, and what was observed after each."""
+    found: list[dict[str, Any]] = []
+    for said in history:
+        text = plain_text(said.get("content"))
+        if said.get("role") == "assistant":
+            found.append({"thought": said.get("thought") or text, "action": said.get("action"), "response": text})
+        elif found and "observation" not in found[-1]:
+            found[-1]["observation"] = text
+    return found
 
 
 def _history(said: dict[str, Any], telling: Telling) -> bool:

@@ -156,6 +156,20 @@ def test_a_deny_reaches_what_hides(command: str) -> None:
         assert isinstance(found, Denied) and (found.rule == "id-git push *" or mode == "plan"), command
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["http://evil.com/", "HTTPS://EVIL.com.:8443/", "http://\u24d4vil.com/", "http://evil\u3002com/", "http://1572395042/",
+     "http://0x5db8d822/", "http://93.184.55330/", "http://[::ffff:93.184.216.34]/", "http://xn--bcher-kva.example/",
+     "http://b\u00fccher.example/"],
+)  # fmt: skip
+def test_a_denied_host_is_denied_in_every_spelling(url: str) -> None:
+    hosts = ("evil.com", "93.184.216.34", "b\u00fccher.example")
+    denied = [rule(host, "deny", tool="fetch", subject="host") for host in hosts]
+    granted = dataclasses.replace(FACTS, granted=frozenset({"fetch"}))
+    assert isinstance(verdict(act("fetch", url=url), *denied, facts=granted), Denied)
+    assert isinstance(verdict(act("fetch", url="http://good.com/"), *denied, facts=granted), Allowed)
+
+
 def test_ask_stands_before_allow() -> None:
     found = verdict(act("run", command="git log"), rule("git log *"), rule("git *", effect="ask"), mode="trust")
     assert isinstance(found, Asks) and found.request.rule == "id-git *"

@@ -21,6 +21,8 @@ from core.domain.text import Text
 from core.engine.replay import replay
 from core.store.told import Told
 from tests.core.engine.scenes import Scene, bounded, calling, crash, opened, played
+from tests.core.engine.test_model_faults import asks, travelled
+from tests.servers.scripted import answer, chunk, failure, stream
 
 SLOW = {"text": "counting", "chunks": 2, "delay_s": 600}
 
@@ -201,6 +203,28 @@ def test_a_result_that_does_not_fit_is_sent_back_once(tmp_path: Path) -> None:
                 assert ("does not fit" in result.output.head) is not good
                 child = scene.engine.children(session)[0]
                 assert child.status == ("done" if good else "failed") and child.rounds == 2
+
+    bounded(test())
+
+
+def test_a_server_is_asked_to_hold_to_the_schema_once_a_reply_was_sent_back(tmp_path: Path) -> None:
+    """And not before, for it can be in the way of calls; one that cannot is asked without."""
+    shape = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    refused = failure("400 Bad", {"error": {"message": "json_schema is not supported"}})
+
+    async def test() -> None:
+        _, events, server = await travelled(
+            tmp_path,
+            asks(("delegate", json.dumps({"task": "Count.", "schema": shape}))),
+            answer(stream(chunk(content="It is 5."), chunk("stop"))),
+            refused,
+            answer(stream(chunk(content='{"n": 5}'), chunk("stop"))),
+            answer(stream(chunk(content="Five."), chunk("stop"))),
+        )
+        assert [event.output.head for event in events if isinstance(event, ToolReturned)] == ['{"n": 5}']
+        forms = [json.loads(request.body).get("response_format") for request in server.requests if request.body]
+        named = {"type": "json_schema", "json_schema": {"name": "reply", "schema": shape}}
+        assert forms == [None, None, named, None, None]
 
     bounded(test())
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.events import PersonSpoke, RunStarted, Tainted
+from core.domain.events import PersonSpoke, RunEnded, RunStarted, Tainted
 from core.domain.modes import Mode
 from core.domain.problems import Problem
 from core.domain.text import Text
@@ -133,7 +133,27 @@ def test_neither_a_home_nor_what_it_lies_in_is_worked_in(tmp_path: Path, monkeyp
     home = tmp_path / "people" / "ada"
     home.mkdir(parents=True)
     monkeypatch.setenv("HOME", str(home))
-    for folder in (home, home.parent, tmp_path, Path("/"), tmp_path / "data"):
+    data = tmp_path / "share" / "journeyman"
+    for folder in (home, home.parent, tmp_path, Path("/"), data, data.parent):
         with pytest.raises(Problem, match="cannot work"):
-            refuse_unfit(folder, tmp_path / "data")
-    refuse_unfit(home / "work", tmp_path / "data")
+            refuse_unfit(folder, data)
+    refuse_unfit(home / "work", data)
+    refuse_unfit(data / "demo", data)
+
+
+def test_a_session_from_elsewhere_does_not_work_there_either(tmp_path: Path) -> None:
+    """What was imported names any folder; a fork of it is the person's own, and goes on."""
+
+    async def test() -> None:
+        async with opened(tmp_path / "data") as scene:
+            assert scene.services.opened.database is not None
+            journal = scene.engine._journal  # as an import writes
+            name = await journal.open(str(tmp_path), "from elsewhere")
+            await journal.append(name, PersonSpoke(Text("Go.")), RunStarted("scripted", script=Text(played({}))))
+            await journal.append(name, RunEnded("completed"))
+            fork = await scene.engine.history.fork(name)
+            with pytest.raises(Problem, match="cannot work"):
+                await scene.engine.say(fork, "Go on.")
+            assert scene.bugs == []
+
+    bounded(test())

@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 
 from core.models.faults import KINDS, TOO_LONG, Said, is_too_long, kind_of, refused, retry_after, said_in, spoken
 from core.models.lines import LONGEST_LINE, Lines
-from core.models.lists import anthropic_list, chat_list, ollama_model
+from core.models.lists import MOST, anthropic_list, chat_list, ollama_model, ollama_names
 from core.models.mask import Flow, Mask
 from core.models.model import Fault
 from core.models.sse import Sse
@@ -268,6 +268,14 @@ def test_lists_of_many_servers() -> None:
         Listed("odd"),
     ]
     assert chat_list({"data": None}) == chat_list([]) == chat_list("x") == []
+
+
+def test_a_list_made_to_do_harm_is_cut_and_its_names_can_be_shown() -> None:
+    names = ["a\x1b]0;x\x07", "b" * 100_000, "c\nprovider: openai", "", "fine"]
+    rows = [{"id": name, "model": name, "context_length": 10**30} for name in names]
+    assert chat_list({"data": rows}) == [Listed("fine")]
+    assert [one.id for one in anthropic_list({"data": rows})] == ollama_names({"models": rows}) == ["fine"]
+    assert len(chat_list([{"id": str(number)} for number in range(100_000)])) == MOST
 
 
 def test_lists_of_anthropic_and_ollama() -> None:

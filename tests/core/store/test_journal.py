@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import threading
+import tracemalloc
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from core.domain.problems import Problem
 from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked
 from core.domain.text import Text
 from core.store.database import Database
-from core.store.journal import Journal
+from core.store.journal import OPEN_SESSIONS, Journal
 from core.store.reader import Reader
 from core.store.told import Told
 from tests.core.store.made import journal_at
@@ -222,7 +223,44 @@ def test_any_text_is_kept(path: Path, text: str, kept: str) -> None:
         name = await journal.open("/tmp\ud800", "t")
         await journal.append(name, said(text))
         assert reader.words(name, 2) == kept
+        assert [reader.words(name, 2, limit=most) for most in (0, 1, 9_999)] == [kept[:0], kept[:1], kept[:9_999]]
         assert [entry async for entry in journal.read(name)] == [each.entry for each in told]
+
+    play(path, work)
+
+
+def test_the_head_of_a_very_long_text_is_read_without_the_rest(path: Path) -> None:
+    """A window that shows a page of a reply must not stand still for all of it."""
+
+    async def work(journal: Journal, reader: Reader, _: Database) -> None:
+        name = await journal.open("/tmp", "t")
+        await journal.append(name, said("x" * (16 << 20)))
+        tracemalloc.start()
+        try:
+            assert reader.words(name, 2, limit=20_000) == "x" * 20_000
+            assert tracemalloc.get_traced_memory()[1] < 1 << 20
+        finally:
+            tracemalloc.stop()
+
+    play(path, work)
+
+
+def test_many_sessions_are_written_to_and_few_are_held(path: Path) -> None:
+    """The open end of one that was written to long ago is read back from its rows."""
+
+    async def work(journal: Journal, reader: Reader, _: Database) -> None:
+        names = [await journal.open("/tmp", f"t{number}") for number in range(OPEN_SESSIONS + 6)]
+        for turn in range(2):
+            for name in names:
+                await journal.append(name, RunStarted("scripted"), said(f"words {turn}"))
+                await journal.append(name, CallStarted("c", "run", "command", "sleep"))
+            for name in names:
+                await journal.append(name, ToolReturned("c", Text("done")), RunEnded("completed"))
+        assert len(journal._open) <= OPEN_SESSIONS
+        for name in names:
+            rows = reader.steps(name, 0, 99)
+            assert [row.run for row in rows if row.kind == "run"] == [1, 2]
+            assert [row.status for row in rows if row.kind == "command"] == ["done"] * 2
 
     play(path, work)
 

@@ -76,8 +76,13 @@ def test_a_move_stays_at_its_host() -> None:
         (b"HTTP/1.1 200 OK\r\nx: " + b"a" * 200_000 + b"\r\n\r\n", "could not be fetched"),
         (b"HTTP/1.1 200 OK\r\n", "could not be fetched"),
         (b"HTTP/1.1 200 OK\r\n" + HTML + b"a" * (3 << 20), "[cut: the page is longer]"),
+        (b"HTTP/1.1 200 OK\r\n" + HTML + b"a&#" + b"9" * 5_000 + b";b", "a\ufffdb"),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=idna\r\n\r\nwords", "words"),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=punycode\r\n\r\na-" + b"zz9" * 600_000, "zz9"),
+        (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=latin-1\r\n\r\n\xfc", "\xfc"),
+        (b"HTTP/1.1 200 OK\r\n" + HTML + b"<p " * 600_000, "200"),
     ],
-    ids=range(8),
+    ids=range(13),
 )
 def test_what_servers_do(answer: bytes, said: str) -> None:
     try:

@@ -36,7 +36,27 @@ def test_what_a_schema_says_is_checked(schema: Any, good: list[Any], bad: list[A
 
 @pytest.mark.parametrize(
     "schema",
-    ["object", {"type": "thing"}, {"$ref": "#"}, {"properties": {"a": {"dependentRequired": {}}}}, {"pattern": "("}],
+    [
+        "object",
+        {"type": "thing"},
+        {"$ref": "#"},
+        {"properties": {"a": {"dependentRequired": {}}}},
+        {"pattern": "("},
+        {"pattern": "(?=a)"},
+        {"pattern": 1},
+        {"type": 5},
+        {"type": [["a"]]},
+        {"anyOf": 5},
+        {"required": 1},
+        {"required": [[]]},
+        {"minLength": "x"},
+        {"maximum": "x"},
+        {"properties": []},
+        {"items": 3},
+        {"enum": 1},
+        {"multipleOf": True},
+        {"pattern": "(a{1000}){1000}"},
+    ],
 )
 def test_what_is_not_checked_is_no_schema(schema: Any) -> None:
     assert wrong_schema(schema)
@@ -45,5 +65,14 @@ def test_what_is_not_checked_is_no_schema(schema: Any) -> None:
 def test_the_value_of_a_reply() -> None:
     assert value_in(' {"a": 1} ') == value_in('Here:\n```json\n{"a": 1}\n```\n') == {"a": 1}
     for text in ("It is 1.", "```\n1\n```\n```\n2\n```"):
+        with pytest.raises(ValueError):
+            value_in(text)
+
+
+def test_a_schema_and_a_reply_made_to_hold_us_up_do_not() -> None:
+    """A sub-agent's schema and reply are both words of a model; each of these took minutes, or the run with it."""
+    assert misfits("a" * 200 + "!", {"pattern": "^(a+)+$"})
+    assert misfits(10**400, {"multipleOf": 0.5})
+    for text in ("```x\n" * 100_000, "[" * 100_000):
         with pytest.raises(ValueError):
             value_in(text)

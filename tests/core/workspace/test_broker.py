@@ -238,7 +238,10 @@ while swap() == 0: pass
 """  # renameat2 with RENAME_EXCHANGE: a folder and a link change places, as fast as it goes
 
 
-@pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="renameat2 by its number")
+by_number = pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="renameat2's number")
+
+
+@by_number
 def test_p8_a_swap_race_leaks_nothing(broker: Broker, ground: Ground) -> None:
     """P8: a folder on the way becomes a link and back again; JOURNEYMAN_RACE_S makes it longer."""
     (ground.outside / "inner" / "file").write_bytes(CANARY)
@@ -264,6 +267,36 @@ def test_p8_a_swap_race_leaks_nothing(broker: Broker, ground: Ground) -> None:
         other.communicate()
     assert names(ground.outside / "inner") == ["file"]
     assert ground.intact() and min(seen.values()) > 10, seen
+
+
+@by_number
+def test_p8_a_link_that_is_turned_round_shows_no_keys(broker: Broker, ground: Ground) -> None:
+    """P8: the name was looked at before; what is read is what is open, and keys are not written over either."""
+    keys, plain, link = (ground.folder / name for name in (".env", "plain", "link"))
+    keys.write_bytes(CANARY)
+    plain.write_bytes(b"inside")
+    link.symlink_to(".env")
+    for name in ("link", ".env"):
+        with pytest.raises(Problem):
+            broker.write(name, b"inside")
+        with pytest.raises(Problem):
+            broker.read(name, keys=False)
+    assert broker.read(".env") == CANARY, "a person's own look"
+    other = subprocess.Popen([sys.executable, "-IS", "-c", SWAP, plain, link], stdout=subprocess.PIPE)
+    assert other.stdout and other.stdout.readline() == b"0\n"
+    seen = {"read": 0, "refused": 0}
+    try:
+        until = time.monotonic() + RACE_S / 2
+        while time.monotonic() < until:
+            try:
+                assert broker.read("plain", keys=False) == b"inside", "it leaked"
+                seen["read"] += 1
+            except Problem:
+                seen["refused"] += 1
+    finally:
+        other.kill()
+        other.communicate()
+    assert keys.read_bytes() == CANARY and min(seen.values()) > 10, seen
 
 
 MOUNTED = """
