@@ -216,7 +216,7 @@ class Editor:
         if isinstance(event, RunEnded):
             if event.status == "failed":
                 trouble = event.trouble
-                said = " ".join(filter(None, (trouble.what, trouble.why, trouble.do))) if trouble else event.reason
+                said = str(trouble) if trouble else event.reason
                 raise Refused(INTERNAL, said)
             if event.status == "limit":
                 await self._tell(name, chunk("agent_message_chunk", f"[It ended: {event.reason}.]"))

@@ -22,6 +22,7 @@ from core.domain.problems import Trouble
 from core.domain.rules import Rule
 from core.domain.schedule import Schedule
 from core.engine.past import Past
+from core.engine.rewind import FilePlan, Plan
 from core.engine.trust import FolderTrust
 from core.settings.schema import Settings
 from core.store.database import Database
@@ -30,15 +31,19 @@ from core.store.reader import Reader
 from core.store.usage import used
 from ui.ask.card import ConsentCard
 from ui.ask.dialog import ConsentDialog
+from ui.changes.dialog import PutBackDialog
 from ui.compare.panel import ComparePanel
 from ui.crash_dialog import CrashDialog
 from ui.help_dialog import HelpDialog
 from ui.keys_dialog import KeysDialog
+from ui.link_dialog import LinkDialog
 from ui.selection import Selection
 from ui.session_view import CHANGES, CONTEXT, DECISIONS, TIMELINE
 from ui.sessions.model import SessionsModel
 from ui.sessions.rows import ARCHIVED, TRASH, Hit
 from ui.sessions.view import SessionsView
+from ui.settings.add_server import AddServer
+from ui.settings.add_tool_server import AddToolServer
 from ui.settings.dialog import SettingsDialog, Shown
 from ui.settings.pages import DataState
 from ui.shell import Shell
@@ -47,6 +52,7 @@ from ui.theme import Look, dress, load_fonts, load_theme
 from ui.timeline.page import STEPS
 from ui.trust_dialog import TrustDialog
 from ui.usage.panel import UsagePanel
+from ui.widgets.key_dialog import KeyDialog
 from ui.window import MainWindow
 from ui.window_state import WindowState
 
@@ -78,6 +84,15 @@ RULES: Final = (
     Rule("r1", "allow", "run", "command", "pytest *", matches=("pytest -q",), misses=("pytest; rm x",)),
     Rule("r2", "allow", "run", "command", "exiftool *", "folder", "/home/you/letters"),
     Rule("r3", "deny", "read", "path", "secrets/**"),
+)
+PLAN: Final = Plan(
+    12,
+    (
+        FilePlan("complaint.md", "change", "now", "then", 0, 18),
+        FilePlan("photos/overview.png", "remove", "now"),
+        FilePlan("notes.md", "conflict", "now", "then", 2, 1, "Somebody else changed it since."),
+    ),
+    ("exiftool -DateTimeOriginal photos/*.jpg",),
 )
 
 FELL: Final = """In the thread MainThread:
@@ -323,6 +338,11 @@ def _dialogs(stage: _Stage) -> Screens:
         ("keys", lambda: KeysDialog(look, stage.shell)),
         ("help", lambda: HelpDialog(look, stage.shell)),
         ("trust", lambda: TrustDialog(look, TRUST, stage.shell)),
+        ("put-back", lambda: PutBackDialog(look, "Put the files back as they were before step 12?", PLAN, stage.shell)),
+        ("key", lambda: KeyDialog(look, [("anthropic", "Anthropic"), ("openai", "OpenAI")], stage.shell)),
+        ("link", lambda: LinkDialog(look, "https://journal@example.org/damp?in=bathroom", stage.shell)),
+        ("add-server", lambda: AddServer(look, stage.shell)),
+        ("add-tool-server", lambda: AddToolServer(look, stage.shell)),
     )
     for name, make in made:
         dialog = make()

@@ -248,6 +248,6 @@ class Program(QObject):
 
 def _of_walls(found: "WallsFound") -> str:
     if found.off:
-        return " ".join(filter(None, (found.off.what, found.off.why, found.off.do)))
+        return str(found.off)
     can = f" A command can {', '.join(found.open)}." if found.open else ""
     return f"Proven here: {found.name}, {found.level}.{can}"

@@ -63,7 +63,7 @@ class AgentsDoor:
 
 def _words(look: "AgentLook") -> tuple[str, str]:
     if look.trouble:
-        return " ".join(filter(None, (look.trouble.what, look.trouble.why, look.trouble.do))), "failed"
+        return str(look.trouble), "failed"
     settings = "".join(f" · {one.name}: {one.said()}" for one in look.settings)
     return _tr("{} answers and opens a session").format(f"{look.title} {look.version}".strip()) + settings, "done"
 

@@ -11,6 +11,7 @@ from ui.markdown import render
 from ui.safe_document import SafeDocument
 from ui.theme import RESOURCES, Look
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import foot
 
 PAGES_WIDTH = 180
 PAGES: Final = (
@@ -48,13 +49,10 @@ class HelpDialog(QDialog):
         middle.setSpacing(16)
         middle.addWidget(self._pages)
         middle.addWidget(self._text, 1)
-        foot = QHBoxLayout()
-        foot.addStretch(1)
-        foot.addWidget(close)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 12, 12, 12)
         column.addLayout(middle, 1)
-        column.addLayout(foot)
+        column.addLayout(foot(close))
         self._pages.currentRowChanged.connect(self._show)
         self._pages.setCurrentRow(0)
 

@@ -11,9 +11,10 @@ from ui.bridge import Bridge
 from ui.settings.add_tool_server import AddToolServer
 from ui.settings.dialog import SettingsDialog
 from ui.settings.log_dialog import LogDialog
-from ui.settings.tool_card import look_words, words_of
+from ui.settings.tool_card import look_words
 from ui.tasks import Tasks
 from ui.theme import Look
+from ui.visible import visible
 from ui.widgets.key_dialog import KeyDialog
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class ToolsDoor:
         try:
             said = look_words(await self._bridge.ask(work))  # type: ignore[arg-type]  # each answers with a Look
         except Problem as problem:
-            said = (words_of(problem.trouble), "failed")
+            said = (visible(str(problem.trouble)), "failed")
         if not self.closed:
             page.show_said(server, said)
             await self._look_again()

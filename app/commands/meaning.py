@@ -35,7 +35,7 @@ async def _on(context: Context) -> None:
     found = await context.engine.memory.meaning()
     if found.trouble:
         settings.change(meaning=before)
-        raise Problem(found.trouble.what, found.trouble.why, found.trouble.do)
+        raise Problem.of(found.trouble)
 
 
 async def _build(context: Context) -> None:
@@ -56,7 +56,7 @@ def _tell(context: Context, found: Standing) -> None:
     elif not found.model:
         context.out.write(OFF)
     elif found.trouble:
-        raise Problem(found.trouble.what, found.trouble.why, found.trouble.do)
+        raise Problem.of(found.trouble)
     else:
         context.out.write(f"{found.model}: it has seen {found.made:,} of {found.memories:,} memories.")
         if found.made < found.memories:

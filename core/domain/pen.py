@@ -44,7 +44,8 @@ class Outline:
 def line(text: str | Text) -> str:
     """The first line that says something, cut to what a row can show."""
     words = text if isinstance(text, str) else text.head
-    first = next((part for part in map(str.strip, words[: OBJECT_LIMIT * 4].splitlines()) if part), "")
+    said = words[: OBJECT_LIMIT * 4].strip()
+    first = said.splitlines()[0].rstrip() if said else ""
     return first if len(first) <= OBJECT_LIMIT else first[: OBJECT_LIMIT - 1] + "…"
 
 

@@ -11,6 +11,10 @@ class Trouble:
     why: str = ""
     do: str = ""
 
+    def __str__(self) -> str:
+        """In a row, those there are."""
+        return " ".join(filter(None, (self.what, self.why, self.do)))
+
 
 class Problem(Exception):
     """Something outside the program went wrong. Everything else that is raised is a bug."""
@@ -20,4 +24,9 @@ class Problem(Exception):
         self.trouble = Trouble(what, why, do)
 
     def __str__(self) -> str:
-        return " ".join(part for part in (self.trouble.what, self.trouble.why, self.trouble.do) if part)
+        return str(self.trouble)
+
+    @classmethod
+    def of(cls, trouble: Trouble) -> "Problem":
+        """One that was told before."""
+        return cls(trouble.what, trouble.why, trouble.do)

@@ -166,7 +166,7 @@ class Meaning:
             self._model, self._owed = "", 1
         if self._trouble is not None or self._process is None:
             trouble = self._trouble or Trouble("The model is not there.", "", DO)
-            raise Problem(trouble.what, trouble.why, trouble.do)
+            raise Problem.of(trouble)
         if not self._model:
             self._model = (await self._line(self._process))["model"]
         return self._process
@@ -194,7 +194,7 @@ class Meaning:
         self._trouble = _trouble(self._started, said)
         self._process = None
         await process.wait()
-        raise Problem(self._trouble.what, self._trouble.why, self._trouble.do)
+        raise Problem.of(self._trouble)
 
 
 def folder_of(chosen: str) -> Path:

@@ -7,9 +7,10 @@ from typing import Any
 
 from core.domain.problems import Problem
 
-FAULTS = frozenset({"rate_limited", "server_error", "cut", "silence", "too_long"})
+FAULTS = ("cut", "rate_limited", "server_error", "silence", "too_long")
+ONE_FAULT = " or ".join(FAULTS)
 MOST = 10**12  # of anything that is counted
-THEN = frozenset({"end", "repeat_last", "loop"})
+THEN = ("end", "loop", "repeat_last")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def read_script(text: str) -> Script:
     _expect(isinstance(plain, dict), "the script", 'an object with "replies"')
     _only(plain, {"replies", "then", "window", "roles"}, "the script")
     then = plain.get("then", "end")
-    _expect(isinstance(then, str) and then in THEN, "then", " or ".join(sorted(THEN)))
+    _expect(isinstance(then, str) and then in THEN, "then", " or ".join(THEN))
     roles = plain.get("roles", {})
     _expect(isinstance(roles, dict), "roles", "an object")
     window = plain.get("window", 128_000)
@@ -89,7 +90,7 @@ def _line(plain: Any, where: str) -> Line:
     _expect(isinstance(usage, dict), f"{where}.usage", "an object")
     _only(usage, {"input", "output"}, f"{where}.usage")
     fault = plain.get("fault", "")
-    _expect(isinstance(fault, str) and (not fault or fault in FAULTS), f"{where}.fault", " or ".join(sorted(FAULTS)))
+    _expect(isinstance(fault, str) and (not fault or fault in FAULTS), f"{where}.fault", ONE_FAULT)
     return Line(
         text=_text(plain, "text", where),
         reasoning=_text(plain, "reasoning", where),
@@ -122,19 +123,23 @@ def _text(plain: dict[str, Any], name: str, where: str) -> str:
 
 def _number(plain: dict[str, Any], name: str, where: str) -> float:
     value = plain.get(name, 0)
-    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST
-    _expect(good, f"{where}.{name}", f"a number from 0 to {MOST:,}")
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= MOST:
+        raise _unlike(f"{where}.{name}", f"a number from 0 to {MOST:,}")
     return float(value)
 
 
 def _only(plain: dict[str, Any], known: set[str], where: str) -> None:
-    strange = sorted(set(plain) - known)
-    _expect(not strange, where, f"only {', '.join(sorted(known))}, not {', '.join(strange)}")
+    if strange := plain.keys() - known:
+        raise _unlike(where, f"only {', '.join(sorted(known))}, not {', '.join(sorted(strange))}")
 
 
 def _expect(good: bool, where: str, wanted: str) -> None:
     if not good:
-        raise _wrong(f"At {where}: expected {wanted}.")
+        raise _unlike(where, wanted)
+
+
+def _unlike(where: str, wanted: str) -> Problem:
+    return _wrong(f"At {where}: expected {wanted}.")
 
 
 def _wrong(why: str) -> Problem:

@@ -11,7 +11,7 @@ from core.models.model import Request
 
 WORDS = re.compile(r"[^\W\d_\u0530-\U0010ffff]+")
 THREE_DIGITS, MARKS = re.compile(r"[0-9]{1,3}"), re.compile(r"[!-/:-@\[-`{-~]")
-GAPS, SIGNS = re.compile(r"\s\s+|\n"), re.compile(r"\S")
+GAPS, SIGNS = re.compile(r"\s(?:\s+|(?<=\n))"), re.compile(r"\S")
 ASCII = [chr(code) for code in range(256)]
 ONLY_LETTERS = bytes(ord(sign if sign.isascii() and sign.isalpha() else " ") for sign in ASCII)
 ONLY_DIGITS = bytes(ord(sign if sign.isascii() and sign.isdigit() else " ") for sign in ASCII)

@@ -163,7 +163,7 @@ class Settings:
     text_calls: tuple[str, ...] = setting(
         (),
         About(MODELS, "Calls as text", "Models without tool calls, which write them instead. Journeyman adds those "
-              "that it finds; `journeyman models test` looks again."),
+              "that it finds; “journeyman models test” looks again."),
     )  # fmt: skip
     max_rounds: int = setting(60, About("Limits", "Rounds", "A run pauses after so many. 0 is no limit.", 0, 10**9))
     max_minutes: float = setting(0.0, About("Limits", "Minutes", "0 is no limit.", 0, 10**6, "min"))
@@ -188,7 +188,7 @@ class Settings:
         "",
         About(MEMORY, "Meaning", "The folder of a small model (BERT, such as all-MiniLM-L6-v2), which runs on this "
               "computer and finds memories by what they mean. Empty: they are found by their words. "
-              "`journeyman memory vectors` tries it and says how far it is."),
+              "“journeyman memory vectors” tries it and says how far it is."),
     )  # fmt: skip
     compact_at: int = setting(
         0,

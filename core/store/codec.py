@@ -72,7 +72,7 @@ def _pack(event: RunEvent) -> Packed:
     blobs: dict[str, bytes] = {}
     light: RunEvent = _lighten(event, blobs)
     kind = NAMES[type(event)]
-    payload = adapter(kind).dump_json(light, exclude_defaults=True).decode()
+    payload = adapter(kind).serializer.to_json(light, exclude_defaults=True).decode()
     return Packed(event, light, kind, payload, blobs)
 
 
@@ -81,8 +81,8 @@ def _lighten(value: Any, blobs: dict[str, bytes]) -> Any:
     changes: dict[str, Any] = {}
     for name, nested in _fields(value.__class__):
         old = getattr(value, name)
-        new = _keep(old, blobs) if nested is Text else tuple(_lighten(item, blobs) for item in old)
-        if new != old:
+        new = _keep(old, blobs) if nested is Text else tuple([_lighten(item, blobs) for item in old])
+        if new is not old and new != old:
             changes[name] = new
     return dataclasses.replace(value, **changes) if changes else value
 
@@ -92,10 +92,10 @@ def _fill(value: Any, read: Callable[[str], bytes | None]) -> Any:
     for name, nested in _fields(value.__class__):
         new = old = getattr(value, name)
         if nested is tuple:
-            new = tuple(_fill(item, read) for item in old)
+            new = tuple([_fill(item, read) for item in old])
         elif old.blob and (body := read(old.blob)) is not None:
             new = Text(body.decode("utf-8", "replace"), old.size, old.blob)
-        if new != old:
+        if new is not old and new != old:
             changes[name] = new
     return dataclasses.replace(value, **changes) if changes else value
 

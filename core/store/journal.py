@@ -186,28 +186,15 @@ class Journal:
         facts: tuple[tuple[int, RunEvent], ...],
         blobs: Mapping[str, bytes],
     ) -> list[Told]:
-        """On the writing thread, in a transaction."""
+        """On the writing thread, in a transaction. A row that several of the facts change is written once."""
         for name, body in blobs.items():
             _keep(db, name, body)
-        return [self._write_one(db, session, event, at) for at, event in facts]
-
-    def _write_one(self, db: sqlite3.Connection, session: str, event: RunEvent, at: int) -> Told:
-        known = self._known(db, session, event, at)
-        packed = pack(event)
-        entry = known.entry(packed.event, at)
-        at, name = entry.at, key(known.number, entry.seq)
-        db.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", (name, entry.run, at, packed.kind, packed.payload))
-        for blob, body in packed.blobs.items():
-            _keep(db, blob, body)
-        index(db, name, whole(packed.whole, lambda blob: kept(db, blob)))
-        steps = fold(entry, known.outline)
-        write_steps(db, known.number, steps)
-        known.row = fold_session(known.row, entry, steps, known.outline)
+        first, event = facts[0]
+        known = self._known(db, session, event, first)
+        told = [_write_one(db, known, event, at) for at, event in facts]
+        write_steps(db, known.number, {step.row: step for each in told for step in each.steps}.values())
         update_session(db, known.number, known.row)
-        if not known.row.source:  # what another program asked was answered there, or never
-            track_question(db, known.number, entry)
-            track_skill(db, name, event)
-        return Told(entry, steps, known.row)
+        return told
 
     def _known(self, db: sqlite3.Connection, session: str, event: RunEvent, at: int) -> Live:
         known = self._open.get(session)
@@ -222,6 +209,23 @@ class Journal:
             known = Live(insert_session(db, row), row, Outline())
         self._open[session] = known
         return known
+
+
+def _write_one(db: sqlite3.Connection, known: Live, event: RunEvent, at: int) -> Told:
+    """A fact, and what follows from it, but for the rows a person reads."""
+    packed = pack(event)
+    entry = known.entry(packed.event, at)
+    name = key(known.number, entry.seq)
+    db.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", (name, entry.run, entry.at, packed.kind, packed.payload))
+    for blob, body in packed.blobs.items():
+        _keep(db, blob, body)
+    index(db, name, whole(packed.whole, lambda blob: kept(db, blob)))
+    steps = fold(entry, known.outline)
+    known.row = fold_session(known.row, entry, steps, known.outline)
+    if not known.row.source:  # what another program asked was answered there, or never
+        track_question(db, known.number, entry)
+        track_skill(db, name, event)
+    return Told(entry, steps, known.row)
 
 
 def _load(db: sqlite3.Connection, session: str) -> Live | None:
@@ -241,7 +245,8 @@ def load_outline(db: sqlite3.Connection, number: int, rows: int) -> Outline:
     """The rows later facts may change, and the counts."""
     waiting = ", ".join(f"'{status}'" for status in sorted(OPEN))
     found = db.execute(
-        f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND status IN ({waiting}) ORDER BY id", span(number)
+        f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND ended = 0 AND status IN ({waiting}) ORDER BY id",
+        span(number),
     )
     steps = [read_step(row) for row in found]
     last = db.execute(

@@ -91,14 +91,18 @@ def specs(among: Collection[str] = ()) -> tuple[ToolSpec, ...]:
 
 def read_arguments(tool: str, arguments: str, among: Collection[str] = ()) -> Any:
     """The parameters of a call; what is wrong with them is said so that a model can mend it."""
-    known = [name for name in _PARAMETERS if not among or name in among or name == RECALL]
+    if tool in _PARAMETERS and _is_among(tool, among):
+        return read_strictly(tool, _reader(tool), arguments)
     if server_of(tool) and tool in among:
         return read_call(tool, arguments)
-    if tool not in known:
-        near = get_close_matches(tool, known, n=1)
-        raise Problem(
-            f"There is no tool {tool!r}.",
-            f"Did you mean {near[0]!r}?" if near else "",
-            f"The tools are: {', '.join(sorted({*known, *among}))}.",
-        )
-    return read_strictly(tool, _reader(tool), arguments)
+    known = [name for name in _PARAMETERS if _is_among(name, among)]
+    near = get_close_matches(tool, known, n=1)
+    raise Problem(
+        f"There is no tool {tool!r}.",
+        f"Did you mean {near[0]!r}?" if near else "",
+        f"The tools are: {', '.join(sorted({*known, *among}))}.",
+    )
+
+
+def _is_among(tool: str, among: Collection[str]) -> bool:
+    return not among or tool in among or tool == RECALL

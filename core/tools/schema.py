@@ -67,7 +67,7 @@ def read_object(tool: str, arguments: str) -> dict[str, Any]:
 
 def _parse(arguments: str) -> Any:
     """JSON without what two readers could read in two ways."""
-    plain = json.loads(arguments, object_pairs_hook=_object, parse_constant=_refuse, parse_int=_int, parse_float=_float)
+    plain = _DECODER.decode(arguments)
     if any(depth > DEEPEST for depth in _depths(plain)):
         raise ValueError(f"they are nested deeper than {DEEPEST}")
     return plain
@@ -97,6 +97,9 @@ def _float(text: str) -> int | float:
     if number in (float("inf"), float("-inf")):
         raise ValueError("a number is too large")
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse, parse_int=_int, parse_float=_float)
 
 
 def _depths(node: Any, depth: int = 0) -> Iterator[int]:

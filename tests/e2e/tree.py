@@ -17,7 +17,7 @@ from jeepney.io.blocking import open_dbus_connection
 from tests.e2e.screen import BOUND_S, Area, Screen
 
 ATSPI = "org.a11y.atspi"
-ENABLED, FOCUSED, SHOWING = 8, 12, 25  # AT-SPI's numbers of states
+CHECKED, ENABLED, FOCUSED, SHOWING = 4, 8, 12, 25  # AT-SPI's numbers of states
 WANTED = ("Name", "AccessibleId")
 AT_ONCE = 100
 MENUS = ("popup menu", "menu")

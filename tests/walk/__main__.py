@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.e2e.health import FROZEN_MS
 from tests.e2e.screen import ROOT, screen
 from tests.e2e.tree import bus
-from tests.walk.acts import Act, possible
+from tests.walk.acts import Act, possible, step
 from tests.walk.hands import HANDS
 from tests.walk.model import model
 from tests.walk.walk import Walk
@@ -71,13 +71,6 @@ def choose(made: Walk, done: Counter[str]) -> Act:
     able = possible(made)
     fresh = [act for act in able if not done[act.name]]
     return made.chance.choice(fresh or able)
-
-
-def step(made: Walk, act: Act) -> None:
-    """One act, and whether the program is still well."""
-    act.do(made)
-    if trouble := made.look():
-        raise AssertionError(trouble)
 
 
 def keep(made: Walk, words: str) -> None:

@@ -23,7 +23,8 @@ ACTS: Final = (
     Act("ask", runs.ask, lambda walk: len(walk.rows("waiting")) < 4),
     Act("answer", runs.answer, runs.asking),
     Act("consent", runs.consent),
-    Act("talk", runs.talk),
+    Act("steer", runs.steer),
+    Act("stop", runs.stop),
     Act("say", runs.say, runs.ended),
     Act("put back", runs.put_back, runs.letters),
     Act("fork", runs.fork, some(1, "done")),
@@ -52,5 +53,19 @@ ACTS: Final = (
 )
 
 
+# The five-minute form, in this order.
+SHORT: Final = (
+    "demo", "ask", "restart", "answer", "answer", "steer", "stop", "put back", "fork", "compare", "search",
+    "settings", "kill",
+)  # fmt: skip
+
+
 def possible(walk: Walk) -> list[Act]:
     return [act for act in ACTS if act.needs(walk)]
+
+
+def step(walk: Walk, act: Act) -> None:
+    """One act, and whether the program is still well."""
+    act.do(walk)
+    if trouble := walk.look():
+        raise AssertionError(trouble)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from tests.e2e.tree import FOCUSED, Thing
+from tests.e2e.tree import CHECKED, FOCUSED, Thing
 from tests.e2e.walker import Walker
 
 
@@ -20,6 +20,9 @@ class Hands(Protocol):
 
     def turn(self, tabs: str, name: str) -> None:
         """To another tab of these."""
+
+    def take(self, segments: str, word: str) -> None:
+        """Another of a few choices side by side."""
 
     def session(self, title: str) -> None:
         """Show it."""
@@ -53,6 +56,9 @@ class Mouse:
 
     def turn(self, tabs: str, name: str) -> None:
         self.walker.click(tabs, name, "page tab")
+
+    def take(self, segments: str, word: str) -> None:
+        self.walker.click(f"{segments}.{word}")
 
     def session(self, title: str) -> None:
         if not _rows(self.walker, title):
@@ -110,6 +116,15 @@ class Keys:
         self.walker.tab_to(tabs, role="page tab list")
         place = next(at for at, one in enumerate(names) if name in one)
         self.walker.display.keys(*["Left"] * len(names), *["Right"] * place)
+
+    def take(self, segments: str, word: str) -> None:
+        """Tab comes to the one that is taken, arrows go on from there."""
+        self.walker.thing(f"{segments}.{word}")
+        there = [one for one in self.walker.seen() if f".{segments}." in one.id]
+        taken = next(at for at, one in enumerate(there) if one.has(CHECKED))
+        wanted = next(at for at, one in enumerate(there) if one.is_called(f"{segments}.{word}"))
+        self.walker.tab_to(name=there[taken].name, role=there[taken].role)
+        self.walker.display.keys(*["Right" if wanted > taken else "Left"] * abs(wanted - taken))
 
     def session(self, title: str) -> None:
         self.walker.display.keys("ctrl+p")

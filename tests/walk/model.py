@@ -10,7 +10,7 @@ from typing import Any
 from tests.servers.scripted import chunk
 
 PAUSE_S = 0.05
-WORDS = 1_200  # a minute of talk
+WORDS = 3_600  # three minutes of talk: the way by keys is long
 OPTIONS = [{"label": "The board"}, {"label": "Everybody"}, {"label": "Nobody yet"}]
 MARKDOWN = "| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nprint('hello')\n```\n\nIt is **done**. "
 

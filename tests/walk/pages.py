@@ -3,6 +3,7 @@
 import json
 
 from core.store.reader import Reader
+from tests.e2e.tree import CHECKED
 from tests.walk.runs import begun
 from tests.walk.walk import Walk
 
@@ -116,9 +117,14 @@ def review(walk: Walk) -> None:
 
 def usage(walk: Walk) -> None:
     walk.hands.page("Usage")
-    for part in ("usage.range.7", "usage.range.all", "usage.measure.cost", "usage.by.model", "usage.by.day"):
-        walk.hands.press(part)
+    for part, word in (("range", "7"), ("range", "all"), ("measure", "cost"), ("by", "model"), ("by", "day")):
+        walk.hands.take(f"usage.{part}", word)
+        walk.walker.until(lambda: _taken(walk, f"usage.{part}.{word}"), f"{part} {word}")  # noqa: B023 - now
     walk.walker.thing("usage.table")
+
+
+def _taken(walk: Walk, name: str) -> bool:
+    return any(one.has(CHECKED) for one in walk.walker.seen(name))
 
 
 def file_away(walk: Walk) -> None:
@@ -139,14 +145,14 @@ def beside(walk: Walk) -> None:
     """Two sessions side by side."""
     first, second = walk.chance.sample(walk.rows(), 2)
     walk.hands.session(first.title)
-    walk.hands.command("Show a session beside", "ctrl+shift+s")
+    walk.hands.command("Show another session beside", "ctrl+shift+s")
     walk.walker.has_focus("palette.field")
     walk.walker.write(second.title)
     walk.walker.thing("palette.list", second.title, "list item")
     walk.display.keys("Return")
     walk.walker.gone("palette.field")
     walk.walker.thing("beside")
-    walk.hands.command("Show a session beside", "ctrl+shift+s")
+    walk.hands.command("Show another session beside", "ctrl+shift+s")
     walk.walker.gone("beside")
 
 
@@ -155,12 +161,12 @@ def tabs(walk: Walk) -> None:
     for row in walk.chance.sample(walk.rows(), 2):
         walk.hands.session(row.title)
         walk.hands.command("Keep the session in a tab", "ctrl+t")
-    walk.walker.thing("Desk.tabs", role="page tab")
+    walk.walker.thing("side.tabs", role="page tab")
     walk.hands.command("Previous tab", "ctrl+Prior")
-    while left := len(walk.walker.seen("Desk.tabs", role="page tab")):
+    while left := len(walk.walker.seen("side.tabs", role="page tab")):
         walk.hands.command("Next tab", "ctrl+Next")
         walk.hands.command("Keep the session in a tab", "ctrl+t")
-        walk.walker.until(lambda: len(walk.walker.seen(name="Close the tab")) < left, "a tab less")
+        walk.walker.until(lambda: len(walk.walker.seen("side.tabs", role="page tab")) < left, "a tab less")
 
 
 def commands(walk: Walk) -> None:
@@ -221,7 +227,7 @@ def step(walk: Walk) -> None:
     else:
         walk.walker.tab_to("timeline.steps")
         walk.display.keys("Home", "Down", "Down", "Return", "Return", "bracketright", "bracketleft", "End")
-    for tab in [one.name for one in walk.walker.seen("step.tabs", role="page tab")]:
+    for tab in [one.name for one in walk.walker.seen("step.tabs", role="page tab") if one.can_be_used()]:
         walk.hands.turn("step.tabs", tab)
 
 

@@ -1,5 +1,7 @@
 """Acts with runs: begun, asked, answered, queued, steered, paused, stopped, broken off, looked at from all sides."""
 
+from pathlib import Path
+
 from core.domain.sessions import SessionRow
 from tests.e2e.tree import ENABLED
 from tests.walk.walk import Walk
@@ -71,9 +73,10 @@ def answer(walk: Walk) -> None:
 
 
 def asking(walk: Walk) -> list[SessionRow]:
-    """That wait for an answer, not for consent; and where none was answered yet."""
+    """That wait for an answer, not for consent."""
     rows = [*walk.rows("waiting", title="Letter"), *walk.rows("waiting", title="Ask")]
-    return [row for row in rows if walk.kinds(row.id)[-1] == "question_asked"]
+    kinds = {row.id: walk.kinds(row.id) for row in rows}
+    return [row for row in rows if kinds[row.id].count("question_asked") > kinds[row.id].count("question_answered")]
 
 
 def consent(walk: Walk) -> None:
@@ -109,23 +112,33 @@ def _read_to_the_end(walk: Walk) -> None:
     walk.walker.until(allowed, "it can be allowed")
 
 
-def talk(walk: Walk) -> None:
-    """A long reply; something is queued, sent at once, and the run is paused or stopped."""
+def steer(walk: Walk) -> None:
+    """Words that cut a long reply, because they are sent at once."""
+    row, _ = _talked_to(walk)
+    walk.hands.press(name="Send message 1 now")
+    walk.walker.until(lambda: walk.kinds(row.id).count("request_sent") > 1, "the model is told at once")
+    walk.comes_to(row.id, "done")
+
+
+def stop(walk: Walk) -> None:
+    """A long reply is stopped; what was queued is said all the same."""
+    row, words = _talked_to(walk)
+    walk.hands.turn("run.tabs", walk.chance.choice(VIEWS))
+    walk.hands.turn("run.tabs", "Steps")
+    walk.hands.press("run.stop", keys="ctrl+period")
+    walk.comes_to(row.id, "stopped")
+    walk.walker.thing(name=f"Queued message 1: {words}")
+
+
+def _talked_to(walk: Walk) -> tuple[SessionRow, str]:
+    """A run that talks for a minute, and words that wait for the end of the round."""
     row = begun(walk, walk.name("Talk"))
     walk.comes_to(row.id, "running")
     words = walk.name("Note")
     walk.hands.write_into("composer.input", words, "ctrl+l")
     walk.hands.press("composer.send", keys="Return")
     walk.walker.thing(name=f"Queued message 1: {words}")
-    if walk.chance.random() < 0.5:
-        walk.hands.press(name="Send message 1 now")
-        walk.walker.until(lambda: walk.kinds(row.id).count("request_sent") > 1, "the model is told at once")
-        walk.comes_to(row.id, "done")
-        return
-    walk.hands.turn("run.tabs", walk.chance.choice(VIEWS))
-    walk.hands.turn("run.tabs", "Steps")
-    walk.hands.press("run.stop", keys="ctrl+period")
-    walk.comes_to(row.id, "stopped")
+    return row, words
 
 
 def say(walk: Walk) -> None:
@@ -150,15 +163,14 @@ def letters(walk: Walk) -> list[SessionRow]:
 def put_back(walk: Walk) -> None:
     """A file as it was before, and back again."""
     row = walk.chance.choice(letters(walk))
+    letter = Path(row.folder) / "complaint.md"
     walk.hands.session(row.title)
-    before = walk.rows(title=row.title)[0].seq
     walk.hands.turn("run.tabs", "Changes")
-    for button in ("changes.undo", "changes.again"):
+    for button, there in (("changes.undo", False), ("changes.again", True)):
         walk.hands.press(button)
         walk.hands.press("putback.yes")
         walk.walker.gone("putback")
-        walk.walker.until(lambda: walk.rows(title=row.title)[0].seq > before, "it is put back")  # noqa: B023 - now
-        before = walk.rows(title=row.title)[0].seq
+        walk.walker.until(lambda: letter.exists() == there, f"{letter} there: {there}")  # noqa: B023 - now
     walk.hands.turn("run.tabs", "Steps")
 
 
@@ -175,10 +187,11 @@ def compare(walk: Walk) -> None:
     row = walk.chance.choice(walk.rows("done"))
     walk.hands.session(row.title)
     walk.hands.press("run.compare")
-    walk.walker.until(lambda: walk.walker.seen("compare.said") or walk.walker.seen("palette.field"), "a comparison")
-    if walk.walker.seen("palette.field"):  # which one, is asked where none is near
+    walk.walker.thing("compare.said")
+    if not row.origin:  # nothing is near: which one, is asked
+        walk.hands.press("compare.right.choose")
+        walk.walker.has_focus("palette.field")
         walk.display.keys("Return")
-        walk.walker.thing("compare.said")
     walk.hands.press("compare.swap")
     walk.walker.thing("compare.steps")
     walk.hands.press(name="Open", role="push button")

@@ -47,6 +47,7 @@ class ConsentForm(QWidget):
         self._look, self._wanted, self._like = look, wanted, tuple(like)
         self._seen = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName(title(wanted.request))
         self._build(queued)
         self._lay_out(head, 20 if dialog else 0, dialog)
         self.arming = Arming(self)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QVBoxLayout, QWid
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import foot
 from ui.widgets.scroll import FittingScroll
 from ui.widgets.tick import Tick
 from ui.widgets.tip import tip
@@ -48,10 +49,6 @@ class PutBackDialog(QDialog):
             column.addWidget(self._file(file))
         scroll = FittingScroll(files)
         scroll.setMaximumHeight(look.size(MOST_HEIGHT))
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(self._no)
-        buttons.addWidget(self._yes)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(20, 16, 20, 16)
         layout.setSpacing(12)
@@ -60,7 +57,7 @@ class PutBackDialog(QDialog):
         if plan.commands:
             layout.addWidget(hairline())
             layout.addWidget(label(self._ran(), look.fonts.second, "second", name="putback.ran", wrap=True))
-        layout.addLayout(buttons)
+        layout.addLayout(foot(self._no, self._yes))
         self._weigh()
         self._no.setFocus()
 

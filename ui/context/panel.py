@@ -11,6 +11,7 @@ from ui.figures import amount
 from ui.theme import Look, blend
 from ui.widgets.button import Button
 from ui.widgets.paint import draw_line, draw_right
+from ui.widgets.painted import Painted
 from ui.widgets.words import label
 
 EDGE: Final = 20
@@ -44,14 +45,13 @@ def words(text: str) -> str:
     return QCoreApplication.translate("context", text)
 
 
-class Chart(QWidget):
+class Chart(Painted):
     """Categories as areas over the requests; a request under the pointer is told in words."""
 
     pointed = Signal(int)
 
     def __init__(self, look: Look) -> None:
-        super().__init__()
-        self._look = look
+        super().__init__(look)
         self._requests: list[Sent] = []
         self._past = Past()
         self._at = -1
@@ -65,11 +65,6 @@ class Chart(QWidget):
             said = words("{} requests, now {} tokens of {}")
             now = self._requests[-1]
             self.setAccessibleName(said.format(len(self._requests), amount(now.total), amount(now.window)))
-        self.update()
-
-    def restyle(self, look: Look) -> None:
-        self._look = look
-        self.updateGeometry()
         self.update()
 
     def _x(self, place: float) -> float:
@@ -158,12 +153,11 @@ class Chart(QWidget):
             self.update()
 
 
-class Shares(QWidget):
+class Shares(Painted):
     """One line a category: its colour, its tokens, its share."""
 
     def __init__(self, look: Look) -> None:
-        super().__init__()
-        self._look = look
+        super().__init__(look)
         self._lines: list[tuple[Category, int, float]] = []
         self.setObjectName("context.shares")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -174,11 +168,6 @@ class Shares(QWidget):
         self._lines = [(each, count, 100 * count / whole) for each, count in found if count]
         told = [f"{words(each.said)} {count:,} ({share:.0f} %)" for each, count, share in self._lines]
         self.setAccessibleName(", ".join(told))
-        self.updateGeometry()
-        self.update()
-
-    def restyle(self, look: Look) -> None:
-        self._look = look
         self.updateGeometry()
         self.update()
 
@@ -239,6 +228,7 @@ class ContextPanel(QWidget):
         column.addWidget(self._shares)
         column.addStretch(1)
         scroll = QScrollArea()
+        scroll.setAccessibleName(self.tr("Context"))
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(inside)

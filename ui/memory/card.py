@@ -48,6 +48,7 @@ class MemoryCard(QWidget):
         self._plot = StrengthPlot(look, self)
         self._scroll = QScrollArea()
         self._scroll.setObjectName("memory.card.scroll")
+        self._scroll.setAccessibleName(self.tr("Memory"))
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._deeds: dict[str, Button] = {}

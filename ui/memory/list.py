@@ -4,30 +4,23 @@ from collections.abc import Sequence
 from typing import Final
 
 from PySide6.QtCore import (
-    QAbstractListModel,
     QModelIndex,
-    QObject,
-    QPersistentModelIndex,
     QPoint,
     QRect,
     QSize,
     Qt,
-    Signal,
 )
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter
-from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem, QWidget
 
 from ui.icons import pixmap
 from ui.memory.rows import Line
 from ui.memory.words import KIND_INKS
 from ui.theme import Look, blend
+from ui.widgets.lines import ITEM, AnyIndex, LineList, LinePainter, Rows
 from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_line, draw_right
-from ui.widgets.tip import tip
 from ui.widgets.words import ENTER_KEYS
 
-ITEM: Final = Qt.ItemDataRole.UserRole
-NOWHERE: Final = QModelIndex()
-AnyIndex = QModelIndex | QPersistentModelIndex
 INSET: Final = 20
 KIND: Final = 108
 BAR: Final = 56
@@ -38,52 +31,18 @@ GAP: Final = 10
 NARROW: Final = 560  # pixels below which only the sentence and its strength are shown
 
 
-class MemoryRows(QAbstractListModel):
-    """Plain values; one line each."""
+class MemoryRows(Rows[Line]):
+    def key(self, item: Line) -> str:
+        return item.key
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._lines: list[Line] = []
+    def spoken(self, item: Line) -> str:
+        return item.spoken
 
-    def show(self, lines: Sequence[Line]) -> None:
-        if list(lines) != self._lines:
-            self.beginResetModel()
-            self._lines = list(lines)
-            self.endResetModel()
-
-    def line(self, index: AnyIndex) -> Line | None:
-        return self._lines[index.row()] if index.isValid() and index.row() < len(self._lines) else None
-
-    def place(self, key: str) -> QModelIndex:
-        """Where a line is; an invalid index when it is not there."""
-        places = (self.index(at) for at, line in enumerate(self._lines) if line.key == key)
-        return next(places, QModelIndex())
-
-    # Qt
-
-    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
-        return 0 if parent.isValid() else len(self._lines)
-
-    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        line = self.line(index)
-        if line is None:
-            return None
-        match role:
-            case Qt.ItemDataRole.AccessibleTextRole | Qt.ItemDataRole.DisplayRole:
-                return line.spoken
-            case Qt.ItemDataRole.ToolTipRole:
-                return tip(line.text[:400])
-            case _:
-                return line if role == ITEM else None
+    def tip(self, item: Line) -> str:
+        return item.text
 
 
-class MemoryPainter(QStyledItemDelegate):
-    """`shown` is the line on display, marked by a fill; the keyboard's place is outlined."""
-
-    def __init__(self, look: Look, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.look, self.shown, self.keyboard = look, "", False
-
+class MemoryPainter(LinePainter):
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         fonts = self.look.fonts
         return QSize(200, QFontMetrics(fonts.text).height() + QFontMetrics(fonts.second).height() + 13)
@@ -160,27 +119,15 @@ def _percent(strength: float) -> str:
     return f"{round(strength * 100)}%"
 
 
-class MemoryList(QListView):
+class MemoryList(LineList):
     """The arrows move and show; a click shows at once."""
 
-    chosen = Signal(str)
-    menu_wanted = Signal(QPoint)
-
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.rows = MemoryRows(self)
-        self._painter = MemoryPainter(look, self)
+        self.rows = MemoryRows()
+        super().__init__("memory.list", self.rows, MemoryPainter(look), parent)
         self._filling = False
-        self.setObjectName("memory.list")
         self.setAccessibleName(self.tr("Memories"))
-        self.setModel(self.rows)
-        self.setItemDelegate(self._painter)
-        self.setMouseTracking(True)
         self.setUniformItemSizes(True)
-        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.customContextMenuRequested.connect(lambda at: self.menu_wanted.emit(self.viewport().mapToGlobal(at)))
         self.selectionModel().currentChanged.connect(lambda index, _: self._choose(index))
 
     def show_lines(self, lines: Sequence[Line], shown: str) -> None:
@@ -201,16 +148,11 @@ class MemoryList(QListView):
         self.viewport().update()
 
     def key(self) -> str:
-        line = self.rows.line(self.currentIndex())
+        line = self.rows.item(self.currentIndex())
         return line.key if line else ""
 
-    def restyle(self, look: Look) -> None:
-        self._painter.look = look
-        self.scheduleDelayedItemsLayout()
-        self.viewport().update()
-
     def _choose(self, index: QModelIndex) -> None:
-        line = self.rows.line(index)
+        line = self.rows.item(index)
         if line and not self._filling and line.key != self._painter.shown:
             self.chosen.emit(line.key)
 

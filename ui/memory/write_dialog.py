@@ -12,6 +12,7 @@ from ui.memory.words import folder_words, kind_told, kind_words, part_words, tr
 from ui.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.choice import Choice
+from ui.widgets.dialog_parts import foot
 from ui.widgets.words import WordsField, label, surface
 
 BY_FIELDS: Final[tuple[Kind, ...]] = ("heuristic", "anti-pattern")
@@ -151,11 +152,7 @@ class WriteDialog(QDialog):
         cancel = Button(look, tr("Cancel"), name="memory.write.cancel")
         cancel.clicked.connect(self.reject)
         self._yes.setDefault(True)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(cancel)
-        row.addWidget(self._yes)
-        column.addLayout(row)
+        column.addLayout(foot(cancel, self._yes))
         self.setMinimumWidth(look.size(480))
 
     def _choice(self, name: str, said: str) -> Choice:

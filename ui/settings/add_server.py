@@ -4,13 +4,14 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFormLayout, QLineEdit, QVBoxLayout, QWidget
 
 from core.domain.address import is_loopback
 from core.domain.problems import Trouble
 from ui.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.choice import Choice
+from ui.widgets.dialog_parts import foot, grow
 from ui.widgets.tick import Tick
 from ui.widgets.words import breakable, label
 
@@ -64,9 +65,9 @@ class AddServer(QDialog):
 
     def tell(self, trouble: Trouble) -> None:
         """Not taken, and why; what was typed stays."""
-        self._why.setText(breakable(" ".join(part for part in (trouble.what, trouble.why, trouble.do) if part)))
+        self._why.setText(breakable(str(trouble)))
         self._why.show()
-        self._grow()
+        grow(self)
 
     def _line(self, name: str, spoken: str, hint: str) -> QLineEdit:
         made = QLineEdit()
@@ -79,14 +80,7 @@ class AddServer(QDialog):
     def _follow(self) -> None:
         self._add.setEnabled(bool(self._name.text().strip() and self._url.text().strip()))
         self._plain.setVisible(open_to_others(self._url.text().strip()))
-        self._grow()
-
-    def _grow(self) -> None:
-        """Room for what is shown now; nothing is pressed together."""
-        layout = self.layout()
-        if layout is not None:
-            layout.activate()
-            self.resize(self.width(), max(self.height(), layout.totalHeightForWidth(self.width())))
+        grow(self)
 
     def _tell_added(self) -> None:
         self._why.hide()
@@ -108,10 +102,6 @@ class AddServer(QDialog):
             form.addRow(label(text, fonts.text), field)
         cancel = Button(self._look, self.tr("Cancel"), name="add_server.cancel")
         cancel.clicked.connect(self.reject)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(cancel)
-        row.addWidget(self._add)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
@@ -119,7 +109,7 @@ class AddServer(QDialog):
         column.addLayout(form)
         column.addWidget(self._plain)
         column.addWidget(self._why)
-        column.addLayout(row)
+        column.addLayout(foot(cancel, self._add))
         self.setMinimumWidth(self._look.size(480))
 
 

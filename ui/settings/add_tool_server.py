@@ -3,7 +3,7 @@
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFormLayout, QLineEdit, QVBoxLayout, QWidget
 
 from core.domain.problems import Problem, Trouble
 from core.servers.pasted import Pasted, read_servers, typed_server
@@ -12,6 +12,7 @@ from ui.settings.tool_card import line
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import foot, grow
 from ui.widgets.tick import Tick
 from ui.widgets.words import WordsField, breakable, label, surface
 
@@ -61,7 +62,7 @@ class AddToolServer(QDialog):
 
     def tell(self, trouble: Trouble) -> None:
         """Not taken, and why; what was typed stays."""
-        self._say(" ".join(part for part in (trouble.what, trouble.why, trouble.do) if part))
+        self._say(str(trouble))
         self._add.setEnabled(True)
 
     def wait(self) -> None:
@@ -93,7 +94,7 @@ class AddToolServer(QDialog):
         self._read.setText(breakable("\n".join(map(self._told, found))))
         self._read.setVisible(bool(found))
         self._add.setEnabled(bool(found))
-        self._grow()
+        grow(self)
 
     def _told(self, one: Pasted) -> str:
         keys = ", ".join((*one.keys, *one.needs))
@@ -103,14 +104,7 @@ class AddToolServer(QDialog):
     def _say(self, words: str) -> None:
         self._why.setText(breakable(visible(words)))
         self._why.show()
-        self._grow()
-
-    def _grow(self) -> None:
-        """Room for what is shown now; nothing is pressed together."""
-        if layout := self.layout():
-            layout.activate()
-            least = self.height() if self.isVisible() else 0
-            self.resize(self.width(), max(least, layout.totalHeightForWidth(self.width())))
+        grow(self)
 
     def _tell_added(self) -> None:
         try:
@@ -139,10 +133,6 @@ class AddToolServer(QDialog):
         )
         cancel = Button(self._look, self.tr("Cancel"), name="add_tool.cancel")
         cancel.clicked.connect(self.reject)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(cancel)
-        row.addWidget(self._add)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
@@ -152,7 +142,7 @@ class AddToolServer(QDialog):
         for part in (self._plain, self._read, self._why):
             column.addWidget(part)
         column.addStretch(1)
-        column.addLayout(row)
+        column.addLayout(foot(cancel, self._add))
         self.setMinimumWidth(self._look.size(520))
         self.resize(self._look.size(560), 0)
 

@@ -23,7 +23,7 @@ from ui.settings.agents import AgentsPage
 from ui.settings.fields import settable
 from ui.settings.models import ModelsPage
 from ui.settings.page import Contents, Part, SettingsPage
-from ui.settings.pages import DataPage, DataState, FoldersPage, RulesPage, is_of_folder
+from ui.settings.pages import DataPage, DataState, RulesPage, is_of_folder, rule_words
 from ui.settings.schedules import SchedulesPage
 from ui.settings.tool_servers import ToolServersPage
 from ui.settings.web import WebKey
@@ -157,7 +157,7 @@ class SettingsDialog(QDialog):
 
     def tell(self, trouble: Trouble) -> None:
         """At the foot: what could not be done."""
-        self._tell_foot(" ".join(part for part in (trouble.what, trouble.why, trouble.do) if part), "failed")
+        self._tell_foot(str(trouble), "failed")
 
     def _tell_foot(self, words: str, tone: str) -> None:
         self._said.setText(breakable(words))
@@ -232,8 +232,8 @@ class SettingsDialog(QDialog):
             WEB: Part(tr("web search key searxng brave tavily"), self._build_web),
             TOOLS: Part(tools, self._build_tools, self._look_for_tools),
             AGENTS: Part(agents, self._build_agents, lambda: self.agents_wanted.emit("look", "", "")),
-            RULES: Part("", lambda: self._build_rules(RulesPage, of_folder=False)),
-            FOLDERS: Part("", lambda: self._build_rules(FoldersPage, of_folder=True)),
+            RULES: Part("", lambda: self._build_rules(of_folder=False)),
+            FOLDERS: Part("", lambda: self._build_rules(of_folder=True)),
             SCHEDULES: Part("", self._build_schedules, self.schedules_wanted.emit),
             DATA: Part("", self._build_data, self._look_for_data),
         }
@@ -259,10 +259,10 @@ class SettingsDialog(QDialog):
         made.wanted.connect(self.agents_wanted)
         return made
 
-    def _build_rules(self, kind: type[RulesPage | FoldersPage], *, of_folder: bool) -> QWidget:
+    def _build_rules(self, *, of_folder: bool) -> QWidget:
         known = self._shown.rules
         rules = None if known is None else [rule for rule in known if is_of_folder(rule) == of_folder]
-        made = kind(self._look, rules, self._shown.why)
+        made = RulesPage(self._look, rule_words(of_folder=of_folder), rules, self._shown.why)
         made.revoked.connect(self.revoked)
         return made
 

@@ -1,12 +1,13 @@
 """What a tool server printed, to be read and copied."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QPlainTextEdit, QVBoxLayout, QWidget
 
 from core.domain.visible import cut_lines
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import foot
 from ui.widgets.words import label
 
 
@@ -33,8 +34,5 @@ class LogDialog(QDialog):
             column.addWidget(label(self.tr("Nothing yet."), look.fonts.text, "second", name="log.none"), 1)
         close = Button(look, self.tr("Close"), name="log.close", hint=self.tr("Esc"))
         close.clicked.connect(self.accept)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(close)
-        column.addLayout(row)
+        column.addLayout(foot(close))
         self.resize(look.size(640), look.size(420))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -42,82 +42,73 @@ class DataState:
     weights: tuple[Weight, ...] = ()
 
 
-class RulesPage(QWidget):
-    """Each rule in plain words, with the button that takes it back."""
+class RuleWords(NamedTuple):
+    """How a page speaks of rules: as orders to tools, or as folders that are trusted or not."""
 
-    revoked = Signal(str)
-
-    def __init__(self, look: Look, rules: Sequence[Rule] | None, why: str = "") -> None:
-        super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        if rules is None:
-            column.addWidget(label(why, look.fonts.text, "failed", name="settings.rules.trouble", wrap=True))
-        elif not rules:
-            text = _tr(
-                "No rules yet. Choose “always” or “this folder” when an agent asks, and the rule is listed here."
-            )
-            column.addWidget(label(text, look.fonts.text, "second", name="settings.rules.none", wrap=True))
-        for rule in rules or ():
-            column.addWidget(self._row(look, rule))
-
-    def _row(self, look: Look, rule: Rule) -> QWidget:
-        made = surface("well")
-        row = QHBoxLayout(made)
-        row.setContentsMargins(12, 8, 8, 8)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(label(visible(rule.words), look.fonts.mono, name=f"settings.rule.{rule.id}", wrap=True))
-        where = _tr("in {}").format(visible(rule.where)) if rule.where else _tr("everywhere")
-        words.addWidget(label(where, look.fonts.second, "second", wrap=True))
-        button = Button(look, _tr("Revoke"), name=f"settings.revoke.{rule.id}")
-        button.setAccessibleName(_tr("Revoke {}").format(rule.words))
-        button.clicked.connect(lambda: self.revoked.emit(rule.id))
-        row.addLayout(words, 1)
-        row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
-        return made
+    name: str  # of a row
+    button: str  # its name, and its words
+    deed: str
+    spoken: str
+    none: str
+    about: str = ""
 
 
-class FoldersPage(QWidget):
-    """The folders a person has said something of, each with the button that forgets it."""
-
-    revoked = Signal(str)
-
-    def __init__(self, look: Look, rules: Sequence[Rule] | None, why: str = "") -> None:
-        super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
+def rule_words(*, of_folder: bool) -> RuleWords:
+    if of_folder:
         about = _tr(
             "What a trusted folder brings along is obeyed: its AGENTS.md, skills, commands and servers. In any other "
             "folder these are words of a stranger."
         )
-        column.addWidget(label(about, look.fonts.second, "second", wrap=True))
-        if rules is None:
-            column.addWidget(label(why, look.fonts.text, "failed", name="settings.folders.trouble", wrap=True))
-        elif not rules:
-            text = _tr("You have not said of any folder whether you trust it.")
-            column.addWidget(label(text, look.fonts.text, name="settings.folders.none", wrap=True))
-        for rule in rules or ():
-            column.addWidget(self._row(look, rule))
+        none = _tr("You have not said of any folder whether you trust it.")
+        return RuleWords("folder", "forget_folder", _tr("Forget"), _tr("Forget what was said of {}"), none, about)
+    none = _tr("No rules yet. Choose “always” or “this folder” when an agent asks, and the rule is listed here.")
+    return RuleWords("rule", "revoke", _tr("Revoke"), _tr("Revoke {}"), none)
 
-    def _row(self, look: Look, rule: Rule) -> QWidget:
+
+class RulesPage(QWidget):
+    """Rules in plain words, each with the button that takes it back. None where they cannot be read: then `why`."""
+
+    revoked = Signal(str)
+
+    def __init__(self, look: Look, words: RuleWords, rules: Sequence[Rule] | None, why: str = "") -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        if words.about:
+            column.addWidget(label(words.about, look.fonts.second, "second", wrap=True))
+        if rules is None:
+            column.addWidget(label(why, look.fonts.text, "failed", name=f"settings.{words.name}s.trouble", wrap=True))
+        elif not rules:
+            name = f"settings.{words.name}s.none"
+            column.addWidget(label(words.none, look.fonts.text, "second", name=name, wrap=True))
+        for rule in rules or ():
+            column.addWidget(self._row(look, words, rule))
+
+    def _row(self, look: Look, words: RuleWords, rule: Rule) -> QWidget:
         made = surface("well")
         row = QHBoxLayout(made)
         row.setContentsMargins(12, 8, 8, 8)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(label(visible(rule.where), look.fonts.mono, name=f"settings.folder.{rule.id}", wrap=True))
-        trusted = rule.effect == "allow"
-        said = _tr("Trusted") if trusted else _tr("Not trusted")
-        words.addWidget(label(said, look.fonts.second, "done" if trusted else "second"))
-        button = Button(look, _tr("Forget"), name=f"settings.forget_folder.{rule.id}")
-        button.setAccessibleName(_tr("Forget what was said of {}").format(rule.where))
+        column = QVBoxLayout()
+        column.setSpacing(2)
+        said, under, tone = _said(rule)
+        column.addWidget(label(said, look.fonts.mono, name=f"settings.{words.name}.{rule.id}", wrap=True))
+        column.addWidget(label(under, look.fonts.second, tone, wrap=True))
+        button = Button(look, words.deed, name=f"settings.{words.button}.{rule.id}")
+        button.setAccessibleName(words.spoken.format(said))
         button.clicked.connect(lambda: self.revoked.emit(rule.id))
-        row.addLayout(words, 1)
+        row.addLayout(column, 1)
         row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return made
+
+
+def _said(rule: Rule) -> tuple[str, str, str]:
+    """Its two lines, and the tone of the second."""
+    if not is_of_folder(rule):
+        where = _tr("in {}").format(visible(rule.where)) if rule.where else _tr("everywhere")
+        return visible(rule.words), where, "second"
+    trusted = rule.effect == "allow"
+    return visible(rule.where), _tr("Trusted") if trusted else _tr("Not trusted"), "done" if trusted else "second"
 
 
 def is_of_folder(rule: Rule) -> bool:

@@ -143,7 +143,7 @@ class SchedulesPage(QWidget):
         column.setSpacing(8)
         about = _tr(
             "Sessions that begin by themselves, with the model and the limits of these settings, while this window is "
-            "open or `journeyman schedule watch` runs. Nothing is allowed to them that you did not allow before: they "
+            "open or “journeyman schedule watch” runs. Nothing is allowed to them that you did not allow before: they "
             "wait for you where they have to ask."
         )
         column.addWidget(label(about, fonts.second, "second", wrap=True))

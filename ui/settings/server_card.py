@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from core.domain.problems import Trouble
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
@@ -143,11 +142,11 @@ def figures(model: "ModelRow") -> str:
 def trial_words(trial: "Trial") -> Said:
     """What a test came to, in a line."""
     if trial.trouble:
-        return _words(trial.trouble), "failed"
+        return visible(str(trial.trouble)), "failed"
     first = _tr("first word after {:.2f} s").format(trial.first_s) if trial.first_s is not None else _tr("no words")
     streams = {True: _tr("streams"), False: _tr("does not stream"), None: _tr("streaming could not be seen")}
     tools = {True: _tr("calls tools"), False: _tr("calls no tools"), None: _tr("tool calls could not be tried")}
-    why = f" ({_words(trial.tools_trouble)})" if trial.tools_trouble else ""
+    why = f" ({visible(str(trial.tools_trouble))})" if trial.tools_trouble else ""
     whole = _tr("whole after {:.2f} s").format(trial.took_s or 0.0)
     said = ", ".join((first, whole, streams[trial.streams], tools[trial.tools]))
     return _tr("It answers: {}.").format(said + why), "done" if trial.streams and trial.tools else "waiting"
@@ -155,16 +154,12 @@ def trial_words(trial: "Trial") -> Said:
 
 def _state(row: "ProviderRow") -> str:
     if row.trouble:
-        return _words(row.trouble)
+        return visible(str(row.trouble))
     if row.there is False:
         return _tr("Nothing listens there. Start it, then look again.")
     if not row.models:
         return _tr("It lists no models.") if row.there else _tr("It is asked once it has a key.")
     return _tr("1 model") if len(row.models) == 1 else _tr("{} models").format(f"{len(row.models):,}")
-
-
-def _words(trouble: Trouble) -> str:
-    return visible(" ".join(part for part in (trouble.what, trouble.why, trouble.do) if part))
 
 
 def _tr(text: str) -> str:

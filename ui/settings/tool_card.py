@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from core.domain.problems import Trouble
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
@@ -129,7 +128,7 @@ def state_words(row: "Row") -> Said:
     if row.lacking:
         return _tr("It has no {}, so it cannot be used.").format(", ".join(row.lacking)), "waiting"
     if state.trouble:
-        return words_of(state.trouble), "failed"
+        return visible(str(state.trouble)), "failed"
     words = {
         "open": _tr("Running"),
         "starting": _tr("Starting…"),
@@ -142,7 +141,7 @@ def state_words(row: "Row") -> Said:
 def look_words(looked: "Looked") -> Said:
     """What a test came to."""
     if looked.trouble:
-        return words_of(looked.trouble), "failed"
+        return visible(str(looked.trouble)), "failed"
     if looked.changed:
         told = "\n".join(f"{name}:\n{difference}" for name, difference in looked.changed)
         head = _tr("It answers, but describes its tools differently than when you accepted them. A run asks you.")
@@ -150,10 +149,6 @@ def look_words(looked: "Looked") -> Said:
     count = len(looked.tools)
     many = _tr("1 tool") if count == 1 else _tr("{} tools").format(count)
     return _tr("It answers: {tools}, protocol {version}.").format(tools=many, version=looked.version), "done"
-
-
-def words_of(trouble: Trouble) -> str:
-    return visible(" ".join(part for part in (trouble.what, trouble.why, trouble.do) if part))
 
 
 def _tr(text: str) -> str:

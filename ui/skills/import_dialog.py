@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QScrollArea, QVBoxLayout, QWidget
 
 from core.domain.skill import Imported
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import foot
 from ui.widgets.tick import Tick
 from ui.widgets.words import label, surface
 
@@ -45,17 +46,13 @@ class ImportDialog(QDialog):
         self._yes = Button(look, "", name="skill.import.yes", tone="primary")
         cancel.clicked.connect(self.reject)
         self._yes.clicked.connect(self._agree)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(cancel)
-        row.addWidget(self._yes)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
         column.addWidget(label(self.windowTitle(), look.fonts.bold))
         column.addWidget(label(f"{told.format(visible(place))} {rest}", look.fonts.text, "second", wrap=True))
         column.addWidget(scroll, 1)
-        column.addLayout(row)
+        column.addLayout(foot(cancel, self._yes))
         self.resize(look.size(600), look.size(min(560, 220 + 90 * len(found))))
         self._weigh()
         cancel.setFocus()

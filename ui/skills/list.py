@@ -4,25 +4,22 @@ from collections.abc import Sequence
 from typing import Final
 
 from PySide6.QtCore import (
-    QAbstractListModel,
     QModelIndex,
-    QObject,
-    QPersistentModelIndex,
     QPoint,
     QRect,
     QSize,
     Qt,
     Signal,
 )
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QPainter
-from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem, QWidget
 
 from ui.icons import pixmap
 from ui.skills.rows import ARCHIVED, Heading, Item, Line, Proposed, chip, second_line, spoken
 from ui.theme import Look, blend
 from ui.visible import visible
+from ui.widgets.lines import ITEM, AnyIndex, LineList, LinePainter, Rows
 from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_line, draw_right
-from ui.widgets.tip import tip
 from ui.widgets.words import ENTER_KEYS
 
 MARGIN: Final = 8
@@ -30,9 +27,6 @@ INSET: Final = 8
 ICON: Final = 16
 SMALL: Final = 12
 LEFT: Final = 40
-ITEM: Final = Qt.ItemDataRole.UserRole
-NOWHERE: Final = QModelIndex()
-AnyIndex = QModelIndex | QPersistentModelIndex
 
 
 def key_of(item: Item | None) -> str:
@@ -48,36 +42,24 @@ def key_of(item: Item | None) -> str:
             return ""
 
 
-class SkillRows(QAbstractListModel):
-    """Headings cannot be chosen; everything shown is a plain value."""
+class SkillRows(Rows[Item]):
+    """Headings cannot be chosen."""
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._items: list[Item] = []
+    def key(self, item: Item) -> str:
+        return key_of(item)
 
-    def show(self, items: Sequence[Item]) -> None:
-        if list(items) != self._items:
-            self.beginResetModel()
-            self._items = list(items)
-            self.endResetModel()
+    def spoken(self, item: Item) -> str:
+        return spoken(item)
 
-    def item(self, index: AnyIndex) -> Item | None:
-        return self._items[index.row()] if index.isValid() and index.row() < len(self._items) else None
-
-    def place(self, key: str) -> QModelIndex:
-        """Where a line is; an invalid index when it is not there."""
-        places = (self.index(at) for at, item in enumerate(self._items) if key and key_of(item) == key)
-        return next(places, QModelIndex())
+    def tip(self, item: Item) -> str:
+        return item.row.description if isinstance(item, Line) else ""
 
     def first(self) -> QModelIndex:
         """The first line that is no heading."""
-        places = (self.index(at) for at, item in enumerate(self._items) if not isinstance(item, Heading))
+        places = (self.index(at) for at, item in enumerate(self.all) if not isinstance(item, Heading))
         return next(places, QModelIndex())
 
     # Qt
-
-    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
-        return 0 if parent.isValid() else len(self._items)
 
     def flags(self, index: AnyIndex) -> Qt.ItemFlag:
         item, flag = self.item(index), Qt.ItemFlag
@@ -85,26 +67,8 @@ class SkillRows(QAbstractListModel):
             return flag.NoItemFlags
         return flag.ItemIsEnabled | flag.ItemIsSelectable | flag.ItemNeverHasChildren
 
-    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        item = self.item(index)
-        if item is None:
-            return None
-        match role:
-            case Qt.ItemDataRole.AccessibleTextRole | Qt.ItemDataRole.DisplayRole:
-                return spoken(item)
-            case Qt.ItemDataRole.ToolTipRole if isinstance(item, Line):
-                return tip(item.row.description[:400]) or None
-            case _:
-                return item if role == ITEM else None
 
-
-class SkillPainter(QStyledItemDelegate):
-    """`shown` is the skill on display, marked by a fill; the keyboard's place is outlined."""
-
-    def __init__(self, look: Look, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.look, self.shown, self.keyboard = look, "", False
-
+class SkillPainter(LinePainter):
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         fonts = self.look.fonts
         if isinstance(index.data(ITEM), Heading):
@@ -182,27 +146,16 @@ class SkillPainter(QStyledItemDelegate):
         draw_line(painter, under, visible(said), fonts.second, theme.third)
 
 
-class SkillList(QListView):
+class SkillList(LineList):
     """The arrows move, Enter chooses; a click chooses at once."""
 
-    chosen = Signal(str)
     turned = Signal()
-    menu_wanted = Signal(QPoint)
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.rows = SkillRows(self)
-        self._painter = SkillPainter(look, self)
-        self.setObjectName("skills.list")
+        self.rows = SkillRows()
+        super().__init__("skills.list", self.rows, SkillPainter(look), parent)
         self.setAccessibleName(self.tr("Skills"))
-        self.setModel(self.rows)
-        self.setItemDelegate(self._painter)
-        self.setMouseTracking(True)
         self.setUniformItemSizes(False)
-        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.customContextMenuRequested.connect(lambda at: self.menu_wanted.emit(self.viewport().mapToGlobal(at)))
         self.clicked.connect(self._choose)
 
     def show_items(self, items: Sequence[Item]) -> None:
@@ -225,11 +178,6 @@ class SkillList(QListView):
     def current(self) -> Item | None:
         return self.rows.item(self.currentIndex())
 
-    def restyle(self, look: Look) -> None:
-        self._painter.look = look
-        self.scheduleDelayedItemsLayout()
-        self.viewport().update()
-
     def _choose(self, index: QModelIndex) -> None:
         item = self.rows.item(index)
         if isinstance(item, Heading) and item.key == ARCHIVED:
@@ -249,7 +197,3 @@ class SkillList(QListView):
             super().keyPressEvent(event)
             return
         event.accept()
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        self._painter.keyboard = False
-        super().mousePressEvent(event)

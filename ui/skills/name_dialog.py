@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QLineEdit, QVBoxLayout, QWidget
 
 from ui.theme import Look
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import foot
 from ui.widgets.words import label
 
 Choice = tuple[str, str]  # what it is called for the program, and for the person
@@ -50,10 +51,6 @@ class NameDialog(QDialog):
         cancel = Button(look, self.tr("Cancel"), name="skill.name.cancel")
         self._yes = Button(look, yes, name="skill.name.yes", tone="primary")
         self._yes.setDefault(True)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(cancel)
-        row.addWidget(self._yes)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
@@ -64,7 +61,7 @@ class NameDialog(QDialog):
         if choices:
             column.addWidget(label(choose, look.fonts.second, "second"))
             column.addWidget(self._choices)
-        column.addLayout(row)
+        column.addLayout(foot(cancel, self._yes))
         self.setMinimumWidth(look.size(440))
         self._field.textChanged.connect(lambda _: self._weigh())
         cancel.clicked.connect(self.reject)

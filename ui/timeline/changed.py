@@ -83,6 +83,7 @@ class ChangedLines(FittedWords):
 
     def __init__(self, look: Look, found: Difference, name: str) -> None:
         super().__init__(look, "", name)
+        self.setAccessibleName(self.tr("What changed"))
         rows = [row for row in found.rows(1) if row.sign != "head"]
         self.more = len(rows) - LINES
         theme = look.theme

@@ -16,6 +16,7 @@ from ui.theme import Look, blend
 from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.painted import Painted
 from ui.widgets.tip import tip
 from ui.widgets.words import hairline
 
@@ -52,12 +53,11 @@ def facts(row: SessionRow, lasted: int, branch: str = "") -> list[Fact]:
     return [fact for fact in shown if fact.text]
 
 
-class FactLine(QWidget):
+class FactLine(Painted):
     """Small icons with words, on one line; all of them are told where the pointer rests."""
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._look = look
+        super().__init__(look, parent)
         self._facts: list[Fact] = []
         self.setObjectName("run.facts")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -68,11 +68,6 @@ class FactLine(QWidget):
             self.setAccessibleName(", ".join(fact.text for fact in shown))
             self.setToolTip(tip(" · ".join(fact.text for fact in shown)))
             self.update()
-
-    def restyle(self, look: Look) -> None:
-        self._look = look
-        self.updateGeometry()
-        self.update()
 
     def sizeHint(self) -> QSize:
         return QSize(200, QFontMetrics(self._look.fonts.second).height() + 4)
@@ -111,12 +106,11 @@ class FactLine(QWidget):
         return [(fact, width_of(fact) - (0 if place else cut)) for place, fact in enumerate(shown)]
 
 
-class Pill(QWidget):
+class Pill(Painted):
     """How the session stands: a glyph and a word on a quiet fill."""
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._look = look
+        super().__init__(look, parent)
         self._status, self._short = "done", False
         self.setObjectName("run.status")
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -132,11 +126,6 @@ class Pill(QWidget):
         self._status = status
         self.setToolTip(self._word())
         self.setAccessibleName(self._word())
-        self.updateGeometry()
-        self.update()
-
-    def restyle(self, look: Look) -> None:
-        self._look = look
         self.updateGeometry()
         self.update()
 

@@ -42,6 +42,9 @@ class TimelineView(BareTable):
 
     def __init__(self, model: TimelineModel, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setAutoScroll(False)
+        # We paint every pixel, so scrolling moves the picture and paints the new strip only.
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self._rows = model
         self._painter = RowPainter(model, look, self)
         self._ground = look.theme.background

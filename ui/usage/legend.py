@@ -4,24 +4,24 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QRect, QSize
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy
 
 from ui.theme import Look
 from ui.usage.plot import LEFT, ink
 from ui.usage.words import model_words
 from ui.widgets.paint import draw_line
+from ui.widgets.painted import Painted
 from ui.widgets.tip import tip
 
 SQUARE = 8
 GAP = 18
 
 
-class UsageLegend(QWidget):
+class UsageLegend(Painted):
     """One line; a name that has no room is cut."""
 
     def __init__(self, look: Look) -> None:
-        super().__init__()
-        self._look = look
+        super().__init__(look)
         self._names: Sequence[str] = ()
         self.setObjectName("usage.legend")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -30,11 +30,6 @@ class UsageLegend(QWidget):
         self._names = names
         self.setAccessibleName(", ".join(model_words(name) for name in names))
         self.setToolTip(tip("\n".join(model_words(name) for name in names)))
-        self.update()
-
-    def restyle(self, look: Look) -> None:
-        self._look = look
-        self.updateGeometry()
         self.update()
 
     # Qt

@@ -189,6 +189,7 @@ class UsagePanel(Page):
         column.addStretch(1)
         scroll = QScrollArea()
         scroll.setObjectName("usage.scroll")
+        scroll.setAccessibleName(self.tr("Usage"))
         scroll.setWidgetResizable(True)
         scroll.setWidget(inside)
         whole = QVBoxLayout(self)

@@ -5,13 +5,14 @@ from typing import Final
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy
 
 from ui.theme import Look
 from ui.usage.bars import Bar, ticks
 from ui.usage.words import OTHERS, Measure, day_words, figure, model_words, scale_mark, short_day, tr, value
 from ui.widgets.announce import announce
 from ui.widgets.paint import draw_frame, draw_line, draw_right
+from ui.widgets.painted import Painted
 
 HEIGHT: Final = 240
 LEFT: Final = 64
@@ -28,12 +29,11 @@ def ink(look: Look, place: int, name: str) -> QColor:
     return look.theme.third if name == OTHERS else look.theme.colour(INKS[place % len(INKS)])
 
 
-class UsagePlot(QWidget):
+class UsagePlot(Painted):
     """Left and right go from bar to bar, as the pointer does."""
 
     def __init__(self, look: Look) -> None:
-        super().__init__()
-        self._look = look
+        super().__init__(look)
         self._bars: Sequence[Bar] = ()
         self._measure: Measure = "tokens"
         self._ticks = [0.0]
@@ -53,11 +53,6 @@ class UsagePlot(QWidget):
         self._ticks = ticks(max((value(bar.whole, measure) for bar in bars), default=0.0), measure)
         self.setAccessibleName(tr("Use by day"))
         self.setAccessibleDescription(tr("{} bars; Left and Right go from one to the next").format(len(bars)))
-        self.update()
-
-    def restyle(self, look: Look) -> None:
-        self._look = look
-        self.updateGeometry()
         self.update()
 
     def said(self) -> str:

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
 from ui.theme import Look
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import foot
 from ui.widgets.words import label
 
 
@@ -32,10 +33,6 @@ class Confirm(QDialog):
         cancel.clicked.connect(self.reject)
         go.clicked.connect(self.accept)
         self.accepted.connect(act)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(cancel)
-        row.addWidget(go)
-        column.addLayout(row)
+        column.addLayout(foot(cancel, go))
         self.setMinimumWidth(look.size(420))
         cancel.setFocus()

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QLineEdit, QVBoxLayout, QWidget
 
 from ui.theme import Look
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import foot
 from ui.widgets.words import label
 
 
@@ -35,10 +36,6 @@ class KeyDialog(QDialog):
         self._keep = Button(look, self.tr("Keep it"), name="key.keep", tone="primary")
         self._keep.setEnabled(False)
         self._keep.setDefault(True)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(cancel)
-        row.addWidget(self._keep)
         text = self.tr(
             "It goes to the keyring of your system and is sent to this server alone. Without a keyring it is kept "
             "until Journeyman ends."
@@ -50,7 +47,7 @@ class KeyDialog(QDialog):
         column.addWidget(label(text, look.fonts.text, "second", wrap=True))
         column.addWidget(self._servers)
         column.addWidget(self._field)
-        column.addLayout(row)
+        column.addLayout(foot(cancel, self._keep))
         self.setMinimumWidth(look.size(420))
         self._field.textChanged.connect(lambda words: self._keep.setEnabled(bool(words.strip())))
         cancel.clicked.connect(self.reject)

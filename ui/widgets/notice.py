@@ -54,7 +54,7 @@ class Notice(EdgeFrame):
         self._what.setText(breakable(trouble.what))
         self._more.setText(breakable(" ".join(part for part in (trouble.why, trouble.do) if part)))
         self._more.setVisible(bool(self._more.text()))
-        self.setAccessibleName(" ".join(part for part in (trouble.what, trouble.why, trouble.do) if part))
+        self.setAccessibleName(str(trouble))
         self.show()
         announce(self, self.accessibleName())
 

@@ -110,6 +110,7 @@ class PicturesView(QScrollArea):
         self._look = look
         self._bodies: list[tuple[str, bytes]] = []
         self.setObjectName("pictures")
+        self.setAccessibleName(self.tr("Pictures"))
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -1,6 +1,7 @@
 """A few choices side by side, one of which is taken."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QToolButton
@@ -31,6 +32,8 @@ class Segments(QFrame):
             button.setProperty("tone", "segment")
             button.setCheckable(True)
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            button.toggled.connect(partial(_let_tab_come, button))
             self._group.addButton(button, number)
             row.addWidget(button)
         self._group.button(0).setChecked(True)
@@ -48,3 +51,8 @@ class Segments(QFrame):
     def restyle(self, look: Look) -> None:
         for button in self._group.buttons():
             button.setFont(look.fonts.strong)
+
+
+def _let_tab_come(button: QToolButton, taken: bool) -> None:
+    """To the one that is taken; Qt would choose the first, and arrows go on from there."""
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus if taken else Qt.FocusPolicy.NoFocus)

@@ -189,7 +189,7 @@ def _text(path: Path) -> None:
 def _one_page(path: Path) -> None:
     """Overwrite a page that holds facts."""
     body = path.read_bytes()
-    at = body.rindex(b"line 100 word") // 4096 * 4096
+    at = body.rindex(b'"line 100 word') // 4096 * 4096
     with path.open("r+b") as file:
         file.seek(at)
         file.write(b"\xa5" * 4096)

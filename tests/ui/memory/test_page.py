@@ -37,7 +37,7 @@ async def opened(person: Person, *about: str) -> MemoryPanel:
 
 def lines(page: MemoryPanel) -> Sequence[Line]:
     rows = page.list.rows
-    return [line for at in range(rows.rowCount(QModelIndex())) if (line := rows.line(rows.index(at)))]
+    return [line for at in range(rows.rowCount(QModelIndex())) if (line := rows.item(rows.index(at)))]
 
 
 def texts(page: MemoryPanel) -> list[str]:

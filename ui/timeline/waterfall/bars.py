@@ -5,12 +5,9 @@ from typing import Final
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QWheelEvent
 from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHeaderView,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QTableView,
     QWidget,
 )
 
@@ -19,11 +16,11 @@ from ui.figures import amount, duration
 from ui.icons import pixmap
 from ui.looks import kind_look, words
 from ui.theme import Look, blend
+from ui.timeline.bare_table import BareTable
 from ui.timeline.waterfall.rows import YOURS, RunBars
 from ui.timeline.waterfall.scale import Scale
 from ui.visible import visible
 from ui.widgets.paint import draw_line
-from ui.widgets.quiet_bar import QuietBar
 
 ROW: Final = 26
 EDGE: Final = 20
@@ -124,7 +121,7 @@ class BarPainter(QStyledItemDelegate):
         return QSize(0, self.look.size(ROW))
 
 
-class Bars(QTableView):
+class Bars(BareTable):
     """W and S zoom, A and D move, F fits the chosen step, comma and full stop go to its neighbours."""
 
     chosen = Signal(object)
@@ -137,23 +134,6 @@ class Bars(QTableView):
         self._whole = True
         self.setObjectName("waterfall.bars")
         self.setAccessibleName(self.tr("Steps on a line of time"))
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setCornerButtonEnabled(False)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollBar(QuietBar(self))
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
-        self.horizontalHeader().hide()
-        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
-        header = self.verticalHeader()
-        header.hide()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        header.setMinimumSectionSize(8)
         self.setItemDelegate(self._painter)
         self.setModel(rows)
         self.restyle(look)
@@ -173,8 +153,7 @@ class Bars(QTableView):
 
     def restyle(self, look: Look) -> None:
         self._painter.look = look
-        self.verticalHeader().setDefaultSectionSize(look.size(ROW))
-        self.verticalScrollBar().setSingleStep(look.size(ROW))
+        self.set_row_height(look.size(ROW))
         self.refit()
 
     def refit(self) -> None:

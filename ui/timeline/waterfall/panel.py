@@ -17,6 +17,7 @@ from ui.timeline.waterfall.rows import RunBars, Stretches
 from ui.timeline.waterfall.scale import since
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.paint import chip_width, draw_chip, draw_line
+from ui.widgets.painted import Painted
 from ui.widgets.words import hairline
 
 TICK_MS: Final = 1_000
@@ -24,21 +25,16 @@ TICK_ROOM: Final = 58
 KEYS: Final = (("W", "S"), "zoom"), (("A", "D"), "move"), (("F",), "fit step"), ((",", "."), "previous, next")
 
 
-class Ruler(QWidget):
+class Ruler(Painted):
     """Marks of time over the bars; a drag along it moves time."""
 
     def __init__(self, look: Look, bars: Bars, rows: RunBars) -> None:
-        super().__init__()
-        self._look, self._bars, self._rows = look, bars, rows
+        super().__init__(look)
+        self._bars, self._rows = bars, rows
         self._held: float | None = None
         self.setObjectName("waterfall.ruler")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         bars.scale_changed.connect(self.update)
-
-    def restyle(self, look: Look) -> None:
-        self._look = look
-        self.updateGeometry()
-        self.update()
 
     def sizeHint(self) -> QSize:
         return QSize(200, self._look.size(24))
@@ -69,18 +65,13 @@ class Ruler(QWidget):
         self._held = None
 
 
-class KeyLine(QWidget):
+class KeyLine(Painted):
     """`W S zoom`: the keys of the bars, drawn as keys."""
 
     def __init__(self, look: Look) -> None:
-        super().__init__()
-        self._look = look
+        super().__init__(look)
         self.setAccessibleName(", ".join(f"{' '.join(keys)}: {words(said)}" for keys, said in KEYS))
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-
-    def restyle(self, look: Look) -> None:
-        self._look = look
-        self.updateGeometry()
 
     def sizeHint(self) -> QSize:
         return QSize(self._draw(None), QFontMetrics(self._look.fonts.second).height() + 6)

@@ -1,0 +1,63 @@
+"""Every screen as a screen reader has it: each control that is shown has a name and a role, in all dialogs too."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QDialog, QTabBar, QWidget
+
+from app.pictures import screens
+from app.sample_home import make
+
+ROLE = QAccessible.Role
+CONTROLS = {
+    ROLE.Button, ROLE.ButtonMenu, ROLE.CheckBox, ROLE.RadioButton, ROLE.ComboBox, ROLE.SpinBox, ROLE.Slider,
+    ROLE.EditableText, ROLE.PageTabList, ROLE.Table, ROLE.Tree, ROLE.List, ROLE.Dialog,
+}  # fmt: skip
+DIALOGS = {
+    "add_server", "add_tool", "consent.dialog", "crash", "help", "key", "keys", "link", "memory.write", "putback",
+    "question.dialog", "settings", "trust",
+}  # fmt: skip
+OF_QT = {"qt_spinbox_lineedit", "QLineEditIconButton"}  # parts of a field that has the name itself
+MOST = 50  # rows of a list, which are all made alike
+
+
+def lacking(part: QWidget) -> Iterator[str]:
+    """What a screen reader could not say of it."""
+    called = f"{part.metaObject().className()} {part.objectName()}"
+    told = QAccessible.queryAccessibleInterface(part)
+    role, name = told.role(), told.text(QAccessible.Text.Name).strip()
+    if role == ROLE.NoRole:
+        yield f"{called} has no role"
+    if (
+        (role in CONTROLS or part.focusPolicy() != Qt.FocusPolicy.NoFocus)
+        and not name
+        and not OF_QT & {*called.split()}
+    ):
+        yield f"{called} has no name"
+    if isinstance(part, QTabBar):
+        names = [part.accessibleTabName(at) or part.tabText(at) for at in range(part.count())]
+        yield from (f"a tab of {called}" for name in names if not name.strip())
+    if isinstance(part, QAbstractItemView) and part.model() is not None:
+        rows = [part.model().index(row, 0) for row in range(min(MOST, part.model().rowCount()))]
+        told_rows = [row.data(Qt.ItemDataRole.AccessibleTextRole) or row.data() for row in rows]
+        yield from (f"row {at} of {called}" for at, said in enumerate(told_rows) if not said)
+
+
+def test_every_control_of_every_screen_has_a_name_and_a_role(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    make(home := tmp_path / "sample")
+    found: dict[str, set[str]] = {}
+    dialogs = set()
+    for name, screen in screens(home, "light", (1440, 900)):
+        qapp.sendPostedEvents()
+        parts = [screen, *(part for part in screen.findChildren(QWidget) if part.isVisible())]
+        wrong = {what for part in parts for what in lacking(part)}
+        found |= {name: wrong} if wrong else {}
+        dialogs |= {screen.objectName()} if isinstance(screen, QDialog) else set()
+    assert found == {}, "\n".join(f"{screen}: {what}" for screen, what in found.items())
+    assert dialogs == DIALOGS
