@@ -124,9 +124,10 @@ class _Run:
 
 
 async def _run(folder: Path, calls: list[Any], window: int, then: Callable[..., Awaitable[None]] | None = None) -> _Run:
-    (folder / "notes.txt").write_text("".join(f"Line {n} of the notes.\n" for n in range(LONG + 900)))
-    home = folder / "home"
+    work, home = folder / "work", folder / "home"
+    work.mkdir()
     home.mkdir()
+    (work / "notes.txt").write_text("".join(f"Line {n} of the notes.\n" for n in range(LONG + 900)))
     services = await assemble(home, _report)
     try:
         run = _Run(window)
@@ -135,7 +136,7 @@ async def _run(folder: Path, calls: list[Any], window: int, then: Callable[..., 
         replies = [{"text": f"Round {n}.", "calls": [call]} for n, call in enumerate(calls, 1)]
         told = "Lines were read one after the other; nothing in them stood out. The next lines were about to be read."
         script = json.dumps({"replies": replies, "window": window, "roles": {"summary": [{"text": told}]}})
-        session = await engine.start("Read it all.", folder, RunStarted("scripted", 0, Text(script)))
+        session = await engine.start("Read it all.", work, RunStarted("scripted", 0, Text(script)))
         await engine.wait(session)
         run.took = since(run.began)
         row = engine.session(session)

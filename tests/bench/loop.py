@@ -107,18 +107,19 @@ def since(began: Took) -> Took:
 def work(size: int) -> Took:
     """Seconds of a run as `journeyman run --script` works it."""
     with scratch() as folder:
-        (folder / "notes.txt").write_text("".join(f"Line {n} of the notes.\n" for n in range(size + 10)))
         return asyncio.run(_run(folder, size))
 
 
 async def _run(folder: Path, size: int) -> Took:
-    home = folder / "home"
+    work, home = folder / "work", folder / "home"
+    work.mkdir()
     home.mkdir()
+    (work / "notes.txt").write_text("".join(f"Line {n} of the notes.\n" for n in range(size + 10)))
     services = await assemble(home, _report)
     try:
         began = now()
         engine = services.engine
-        session = await engine.start("Read it all.", folder, RunStarted("scripted", 0, Text(script(size))))
+        session = await engine.start("Read it all.", work, RunStarted("scripted", 0, Text(script(size))))
         await engine.wait(session)
         took = since(began)
         row = engine.session(session)

@@ -70,10 +70,11 @@ async def _stops() -> dict[str, list[float]]:
     chance = random.Random(7)
     kinds = moments()
     took: dict[str, list[float]] = {name: [] for name in kinds}
-    with scratch() as folder:
-        (folder / "a.txt").write_text("a\n" * 1000)
-        home = folder / "home"
+    with scratch() as place:
+        folder, home = place / "work", place / "home"
+        folder.mkdir()
         home.mkdir()
+        (folder / "a.txt").write_text("a\n" * 1000)
         services = await assemble(home, _report)
         try:
             ends: dict[str, int] = {}
