@@ -1,8 +1,10 @@
 """Words of tools, files and models imitate no part of the window: what no single panel's tests carry."""
 
+from collections.abc import Callable
+
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QTextDocument
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QColor, QFont, QImage, QPainter, QTextDocument
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -11,7 +13,13 @@ from tests.ui.timeline.journals import START, ListedRows
 from ui.link_dialog import LinkDialog
 from ui.theme import Look
 from ui.timeline.model import TimelineModel
+from ui.visible import visible
+from ui.widgets.paint import draw_chip, draw_line, draw_right
 from ui.widgets.tip import tip
+
+
+def chip(painter: QPainter, place: QRect, text: str, font: QFont, ink: QColor) -> None:
+    draw_chip(painter, place, text, font, ink, ink)
 
 
 @pytest.mark.parametrize(
@@ -35,6 +43,22 @@ def test_U1_U6_a_tip_reads_no_markup_of_others(text: str) -> None:
     said = document.toPlainText()
     assert said == text.replace("\x1b[31m", "").replace("\u202e", "⟦U+202E⟧")
     assert "￼" not in said  # where a picture would stand
+
+
+@pytest.mark.parametrize("draw", [draw_line, draw_right, chip])
+def test_U2_U3_what_is_painted_neither_turns_nor_hides(look: Look, draw: Callable[..., object]) -> None:
+    """A title in a list, a name on a chip: the same dots as when the sign is written out."""
+
+    def painted(text: str) -> QImage:
+        image = QImage(400, 30, QImage.Format.Format_RGB32)
+        image.fill(look.theme.background)
+        with QPainter(image) as painter:
+            draw(painter, image.rect(), text, look.fonts.text, look.theme.text)
+        return image
+
+    for sign in ("\u202e", "\u2066", "\u200b", "\x1b", "\r"):
+        text = f"Letter {sign}gpj.exe"
+        assert painted(text) == painted(visible(text)) != painted(text.replace(sign, ""))
 
 
 @pytest.mark.parametrize(

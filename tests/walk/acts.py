@@ -55,8 +55,8 @@ ACTS: Final = (
 
 # The five-minute form, in this order.
 SHORT: Final = (
-    "demo", "ask", "restart", "answer", "answer", "steer", "stop", "put back", "fork", "compare", "search",
-    "settings", "kill",
+    "demo", "ask", "restart", "kill", "answer", "answer", "steer", "stop", "put back", "fork", "compare", "search",
+    "settings",
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ def search(walk: Walk) -> None:
     """Through all sessions; a hit shows its place."""
     walk.hands.command("Search sessions", "ctrl+shift+f")
     walk.walker.has_focus("sessions.search")
-    walk.walker.write(walk.chance.choice(("blue", "board", "damp meter", "line of it", "number 1")))
+    walk.walker.write(walk.chance.choice(("blue", "board", "damp meter", "line of it")))
     walk.walker.until(
         lambda: walk.walker.seen("sessions.list", "Found in the text") or walk.walker.seen("sessions.empty"), "hits"
     )

@@ -22,6 +22,9 @@ WORDS = {"system": "As the system has it", "light": "Light", "dark": "Dark", "co
     "searxng": "SearXNG",
     "brave": "Brave Search",
     "tavily": "Tavily",
+    "ask": "Ask",
+    "add": "Add",
+    "off": "Off",
 }
 # Edited where they are shown, not as a field.
 SHOWN_AS_LISTS = frozenset({"providers", "prices", "tool_servers", "agents"})

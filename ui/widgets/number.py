@@ -19,6 +19,12 @@ class NumberField(QDoubleSpinBox):
 
     # Qt
 
+    def textFromValue(self, value: float) -> str:
+        """Without noughts that say nothing: 300, not 300.00."""
+        whole = super().textFromValue(value)
+        point = self.locale().decimalPoint()
+        return whole.rstrip("0").rstrip(point) if point in whole else whole
+
     def paintEvent(self, event: QPaintEvent) -> None:
         palette, roles = self.palette(), QPalette.ColorRole
         edge = palette.color(roles.Link if self.hasFocus() else roles.Dark)

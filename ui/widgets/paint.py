@@ -5,14 +5,19 @@ from math import ceil
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen, QTextLayout, QTextOption
 
+from ui.visible import visible
+
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 def draw_line(painter: QPainter, place: QRect, text: str, font: QFont, ink: QColor) -> int:
-    """One line of text, cut with an ellipsis where it does not fit; returns the width it took."""
+    """One line of text, cut with an ellipsis where it does not fit; returns the width it took.
+
+    Whoever wrote it: nothing in it turns, hides or moves what stands beside it, here and in what follows.
+    """
     metrics = QFontMetrics(font)
-    shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, place.width())
+    shown = metrics.elidedText(visible(text), Qt.TextElideMode.ElideRight, place.width())
     painter.setFont(font)
     painter.setPen(ink)
     painter.drawText(place, LEFT | Qt.TextFlag.TextSingleLine, shown)
@@ -21,10 +26,11 @@ def draw_line(painter: QPainter, place: QRect, text: str, font: QFont, ink: QCol
 
 def draw_right(painter: QPainter, place: QRect, text: str, font: QFont, ink: QColor) -> int:
     """The same at the right edge, never cut: times and costs are short."""
+    shown = visible(text)
     painter.setFont(font)
     painter.setPen(ink)
-    painter.drawText(place, RIGHT | Qt.TextFlag.TextSingleLine, text)
-    return QFontMetrics(font).horizontalAdvance(text)
+    painter.drawText(place, RIGHT | Qt.TextFlag.TextSingleLine, shown)
+    return QFontMetrics(font).horizontalAdvance(shown)
 
 
 def draw_frame(painter: QPainter, place: QRect, radius: float, fill: QColor | None, edge: QColor | None) -> None:
@@ -65,7 +71,7 @@ def _block(text: str, font: QFont, width: int) -> QTextLayout:
 
 
 def chip_width(text: str, font: QFont) -> int:
-    return QFontMetrics(font).horizontalAdvance(text) + 12
+    return QFontMetrics(font).horizontalAdvance(visible(text)) + 12
 
 
 def draw_chip(painter: QPainter, place: QRect, text: str, font: QFont, ink: QColor, edge: QColor) -> None:
@@ -73,4 +79,4 @@ def draw_chip(painter: QPainter, place: QRect, text: str, font: QFont, ink: QCol
     draw_frame(painter, place, 4, None, edge)
     painter.setFont(font)
     painter.setPen(ink)
-    painter.drawText(place, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextSingleLine, text)
+    painter.drawText(place, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextSingleLine, visible(text))

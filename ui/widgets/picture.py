@@ -14,7 +14,8 @@ from ui.widgets.words import label
 MOST_BYTES: Final = 32 * 1024 * 1024
 MOST_SIDE: Final = 2_400  # larger ones are read smaller: who wants every pixel opens the file
 PLAIN: Final = frozenset({"png", "jpeg", "gif", "webp", "bmp"})  # no SVG: it is a document that can name others
-BEGINS: Final = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")
+PNG, PNG_ENDS = b"\x89PNG", b"IEND\xaeB`\x82"
+BEGINS: Final = (PNG, b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")
 MOST_HIGH: Final = 420
 
 
@@ -43,6 +44,8 @@ def read_picture(body: bytes) -> tuple[QImage, QSize]:
 
 
 def _reader(buffer: QBuffer) -> QImageReader | None:
+    if bytes(buffer.data().left(4).data()) == PNG and PNG_ENDS not in bytes(buffer.data().right(64).data()):
+        return None  # it was cut; libpng would write so to the terminal, past every handler of messages
     reader = QImageReader(buffer)
     reader.setDecideFormatFromContent(True)
     plain = bytes(reader.format().data()).decode("ascii", "replace") in PLAIN

@@ -71,6 +71,19 @@ def test_changes_are_told_when_they_are_finished(dialog: SettingsDialog) -> None
     assert not dialog.findChildren(QCheckBox, "settings.reduced_motion")
 
 
+def test_numbers_and_words_are_written_as_people_do(dialog: SettingsDialog) -> None:
+    dialog.show_page("Limits")
+    money = find(dialog, QDoubleSpinBox, "settings.max_cost")
+    shown = []
+    for value in (0, 2.5, 300, 1_200.25):
+        money.setValue(value)
+        shown.append(money.text())
+    assert shown == ["0 $", "2.5 $", "300 $", "1,200.25 $"]
+    dialog.show_page("Memory and learning")
+    learning = find(dialog, QComboBox, "settings.learning")
+    assert [learning.itemText(at) for at in range(3)] == ["Ask", "Add", "Off"]
+
+
 def test_the_search_leaves_what_fits_and_says_when_nothing_does(dialog: SettingsDialog) -> None:
     search, pages = find(dialog, QLineEdit, "settings.search"), find(dialog, QListWidget, "settings.pages")
     QTest.keyClicks(search, "proxy")

@@ -1,5 +1,6 @@
 """The step's pane: what was changed, what was seen, what the model was sent."""
 
+import pytest
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QListView, QPlainTextEdit, QPushButton
@@ -74,6 +75,12 @@ def test_what_is_no_picture_is_not_looked_into(look: Look) -> None:
     assert not is_picture(b"<svg xmlns='http://www.w3.org/2000/svg'/>") and is_picture(png())
     assert read_picture(b"\x89PNG\r\n\x1a\n" + b"\0" * 80)[0].isNull()
     assert read_picture(png(5000, 40))[0].width() == 2400
+
+
+def test_a_picture_that_was_cut_is_none_and_nothing_is_written_of_it(capfd: pytest.CaptureFixture[str]) -> None:
+    for body in (png()[:8], png()[:60]):
+        assert not is_picture(body) and read_picture(body)[0].isNull()
+    assert capfd.readouterr().err == ""
 
 
 def test_what_the_model_was_sent_is_asked_for_when_it_is_looked_at(qtbot: QtBot, look: Look) -> None:
