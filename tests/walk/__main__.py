@@ -49,7 +49,7 @@ def walk(minutes: float, by: str, seed: int) -> int:
         except AssertionError as broken:
             keep(made, f"{by}, seed {seed}, after {done.total()} acts, in {act.name}: {broken}")
             return 1
-    return told(made, by, done)
+        return told(made, by, done)
 
 
 @contextmanager

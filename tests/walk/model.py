@@ -11,6 +11,7 @@ from tests.servers.scripted import chunk
 
 PAUSE_S = 0.05
 WORDS = 3_600  # three minutes of talk: the way by keys is long
+FORMED = 600  # words among which there is code: each piece has a button, and Tab comes to all of them
 OPTIONS = [{"label": "The board"}, {"label": "Everybody"}, {"label": "Nobody yet"}]
 MARKDOWN = "| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nprint('hello')\n```\n\nIt is **done**. "
 
@@ -58,7 +59,7 @@ class Answer(BaseHTTPRequestHandler):
             self._tell(chunk(content="I do it."), chunk(tool_calls=[one]), chunk("tool_calls"))
         elif words.startswith("Talk"):
             for number in range(WORDS):
-                self._tell(chunk(content=f"word{number} " if number % 60 else MARKDOWN))
+                self._tell(chunk(content=f"word{number} " if number % 60 or number > FORMED else MARKDOWN))
                 if self.server.over.wait(PAUSE_S):  # type: ignore[attr-defined]
                     return
             self._tell(chunk("stop"))
