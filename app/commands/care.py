@@ -120,13 +120,18 @@ def _models(found: "Overview") -> Iterator[Finding]:
     """Whether a run could begin, and where keys can be kept."""
     there = [row for row in found.providers if row.models]
     number = sum(len(row.models) for row in there)
-    what = f"{number:,} at {', '.join(row.name for row in there)}" if there else "no server is set up"
+    down = [row for row in found.providers if row.by == "you" and row.there is False and not row.trouble]
+    none = "no server answers" if down else "no server is set up"
+    what = f"{number:,} at {', '.join(row.name for row in there)}" if there else none
     do = "Start a model server on this machine, or give a key: journeyman models key NAME."
     unset = "" if found.model else "New sessions have no model: journeyman models use PROVIDER/MODEL."
     yield Finding("Models", True, what, note=unset if there else do)
     for row in found.providers:
         if row.trouble:
             yield Finding(f"Models of {row.name}", False, f"{row.trouble.what} {row.trouble.why}", row.trouble.do)
+    for row in down:
+        mend = f"Start it, or take it out: journeyman models remove {row.name}"
+        yield Finding(f"Models of {row.name}", False, f"Nothing listens at {row.url}.", mend)
     trouble = found.keyring_trouble
     yield Finding(
         "Keyring",

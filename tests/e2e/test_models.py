@@ -98,6 +98,9 @@ def test_the_list_says_where_keys_are_from_and_never_the_key(aimock: str, termin
     assert last["keyring"] == "" and "keyring" in last["keyring_trouble"]["what"] and last["prices_date"]
     doctor = terminal("doctor", BOX_KEY=KEY)
     assert "Models:" in doctor.out and "Keyring: none to trust" in doctor.out and KEY not in doctor.out
+    add(terminal, "chat", "http://127.0.0.1:9/v1")
+    doctor = terminal("doctor")
+    assert doctor.code == 1 and "Models of box: Nothing listens at http://127.0.0.1:9/v1." in doctor.out + doctor.err
     assert terminal("models", "remove", "box").code == 0
     assert terminal("models", "remove", "box").code == 1
     assert terminal("models", "remove", "openai").code == 1
