@@ -54,7 +54,8 @@ def test_a_mistake_in_a_command_ends_neither_the_owner_nor_what_it_does(home: Pa
     """The owner is asked by another `journeyman`, and goes on with its own run."""
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"replies": [{"calls": [{"name": "ask_user", "arguments": {"question": "Which?"}}]}]}))
-    words = ["--home", str(home), "run", "Go on.", "-C", str(tmp_path), "--script", str(script), "--json"]
+    (folder := tmp_path / "work").mkdir()
+    words = ["--home", str(home), "run", "Go on.", "-C", str(folder), "--script", str(script), "--json"]
     owner = subprocess.Popen(
         [sys.executable, "-c", BROKEN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
     )

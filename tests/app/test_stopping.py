@@ -17,6 +17,7 @@ async def main():
 def interrupt():
     signal.pthread_kill(threading.get_ident(), signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored where a shell began us in the background
 try:
     with asyncio.Runner() as runner:
         runner.run(main())

@@ -40,7 +40,8 @@ def test_the_question_of_a_server_is_answered_in_its_dialog(display: Screen, tmp
     added = typed(home, "mcp", "add", "who", sys.executable, str(PROGRAM))
     assert added.returncode == 0, added.stderr
     with opened(display, home) as program:
-        run = ("run", "Ask me", "--script", str(script), "-C", str(tmp_path), "--allow", "who__word", "--json")
+        (folder := tmp_path / "work").mkdir()
+        run = ("run", "Ask me", "--script", str(script), "-C", str(folder), "--allow", "who__word", "--json")
         began = typed(home, *run)
         assert began.returncode == 3, began.stderr
         until(lambda: display.titles() == ["(1) Journeyman"], "the question in the title")

@@ -30,7 +30,8 @@ def waiting(tmp_path: Path, home: Path) -> Path:
     """A data folder in which a run waits for an answer, and would then talk for a minute."""
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"replies": [ASKS, LONG]}))
-    words = ["run", "Write the letter", "--script", str(script), "-C", str(tmp_path), "--json"]
+    (folder := tmp_path / "work").mkdir()
+    words = ["run", "Write the letter", "--script", str(script), "-C", str(folder), "--json"]
     done = subprocess.run(
         [sys.executable, "-m", "app", "--home", str(home), *words],
         cwd=ROOT,

@@ -205,7 +205,8 @@ def left_by_a_crash(home: Path) -> str:
     call = Call("r1c1", "run", Text('{"command": "true"}'))
 
     async def work(journal: Journal) -> str:
-        name = await journal.open(str(home), "Cut")
+        (folder := home / "letters").mkdir()
+        name = await journal.open(str(folder), "Cut")
         await journal.append(name, PersonSpoke(Text("Go.")), RunStarted("scripted", 60, Text(script), mode="trust"))
         await journal.append(name, RequestSent("scripted", 1), Replied(calls=(call,)))
         await journal.append(name, CallStarted("r1c1", "run", "command", "true"))
