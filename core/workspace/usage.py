@@ -85,14 +85,20 @@ def end_group(pid: int) -> None:
 
 
 def end_marked(needle: bytes) -> None:
-    """End what left the group: every process that still carries this mark in its environment."""
+    """End what left the group: every process that still carries this mark in its environment.
+
+    While one turns into another program it shows none at all, so who shows none is looked at once more.
+    """
     if sys.platform != "linux":
         return
-    for _ in range(3):  # one that is just being made is found the next time
-        found = [int(place.name) for place in _PROC.iterdir() if place.name.isdigit() and _carries(place, needle)]
+    bare: set[int] = set()
+    for _ in range(10):  # one that is just being made is found the next time
+        shown = {int(place.name): _environment(place) for place in _PROC.iterdir() if place.name.isdigit()}
+        found = [pid for pid, told in shown.items() if told and needle in told]
         for pid in found:
             end(pid)
-        if not found:
+        before, bare = bare, {pid for pid, told in shown.items() if told == b""}
+        if not found and bare <= before:
             return
 
 
@@ -103,11 +109,12 @@ def _ended(pid: int) -> bool:
         return True
 
 
-def _carries(process: Path, needle: bytes) -> bool:
+def _environment(process: Path) -> bytes | None:
+    """As it was given to a process of ours; None for another's, and for one that is gone."""
     try:
-        return process.stat().st_uid == os.getuid() and needle in (process / "environ").read_bytes()
+        return (process / "environ").read_bytes() if process.stat().st_uid == os.getuid() else None
     except OSError:
-        return False  # gone, or not ours
+        return None
 
 
 def end_orphans(needle: bytes) -> list[int]:
@@ -118,7 +125,7 @@ def end_orphans(needle: bytes) -> list[int]:
     found = [
         int(place.name)
         for place in _PROC.iterdir()
-        if place.name.isdigit() and _is_left(place) and _carries(place, needle)
+        if place.name.isdigit() and _is_left(place) and needle in (_environment(place) or b"")
     ]
     for pid in found:
         end(pid)

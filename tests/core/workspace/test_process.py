@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from core.domain.problems import Problem
+from core.workspace import usage
 from core.workspace.launch import Asked, Limits
 from core.workspace.plain import Plain
 from core.workspace.process import KEEP, Finished, Kept, begin
@@ -161,3 +162,25 @@ def test_characters_are_not_torn() -> None:
     whole = "a" + "é" * (KEEP // 2 + 10)
     short.add(whole.encode())
     assert short.text() == whole
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found by their environment on Linux only")
+def test_what_is_just_turning_into_another_program_is_ended_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For that moment the kernel shows no environment of it."""
+    child = subprocess.Popen(["sleep", "60"], env={"MARK": "turning"})
+    seen = usage._environment
+    looked: list[Path] = []
+
+    def turning(place: Path) -> bytes | None:
+        if place.name == str(child.pid) and not looked:
+            looked.append(place)
+            return b""
+        return seen(place)
+
+    monkeypatch.setattr(usage, "_environment", turning)
+    try:
+        usage.end_marked(b"MARK=turning")
+        assert child.wait(10) == -signal.SIGKILL
+    finally:
+        child.kill()
+        child.wait()
