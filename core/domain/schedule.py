@@ -145,5 +145,7 @@ def notice_of(begun: Scheduled) -> str:
 
 
 def _often(every: str) -> str:
-    number, letter = int(every[:-1]), every[-1]
-    return f"every {NAMES[letter]}" if number == 1 else f"every {number} {NAMES[letter]}s"
+    number, name = every[:-1], NAMES.get(every[-1:])
+    if not name:
+        return f"every {every}"
+    return f"every {name}" if number == "1" else f"every {number} {name}s"
