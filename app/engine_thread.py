@@ -154,17 +154,18 @@ class EngineThread:
 
         schedules = services.engine.schedules
         async with asyncio.TaskGroup() as tasks:
-            endless = [tasks.create_task(services.reviews.watch(), name="reviews")]
+            endless = [
+                tasks.create_task(services.reviews.watch(), name="reviews"),
+                tasks.create_task(services.engine.desk.keep_findable(self._report), name="index imports"),
+            ]
             if not self._safe:
                 endless.append(tasks.create_task(services.meaning.watch(), name="meaning"))
                 tasks.create_task(schedules.watch(self._met, self._report), name="schedules")
                 tasks.create_task(exchange_live(services.engine, self._leaving, self._report), name="others, live")
-            indexing = tasks.create_task(services.engine.desk.keep_findable(), name="index imports")
             await asyncio.wrap_future(self._leaving)
             schedules.leave()
             for one in endless:
                 one.cancel()
-            indexing.cancel()
 
     async def _back_up(self, engine: "Engine") -> None:
         """A backup that fails is told, and stops nothing. What was in the trash long enough goes after it."""
