@@ -108,14 +108,16 @@ class MainWindow(QWidget):
         self._look_for_questions()
 
     def show_first(self) -> None:
-        """The session shown last, else the newest, else how to begin."""
-        last = self._state.text("session")
-        if name := last if last in self.known else self.known.newest():
+        """The session shown last, else the newest, else how to begin; but what the person chose meanwhile stays."""
+        state, chosen = self._state, self.selection.chosen
+        last = state.text("session")
+        name = last if last in self.known else self.known.newest()
+        if name and not chosen:
             self.go_to(name)
         else:
             self._show_selected()
-        self.desk.restore()
-        if (page := self._state.text("page")) in KNOWN:
+        self.desk.restore(work=not chosen)
+        if not chosen and (page := state.text("page")) in KNOWN:
             self.selection.choose_page(page)
 
     def hear(self, facts: Sequence[object]) -> None:
