@@ -178,7 +178,7 @@ class Known:
 
 def last_read(reader: Reader, session: str) -> TranscriptRead | None:
     """How far an imported session was read the last time."""
-    found = reader.last_line(session, "transcript_read") if reader.session(session) else None
+    found = reader.last_line(session, "transcript_read")
     if not found:
         return None
     return TranscriptRead(**{name: found[name] for name in TranscriptRead.__slots__ if name in found})
