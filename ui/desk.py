@@ -161,6 +161,10 @@ class Desk(QWidget):
         for side in self.sides:
             side.hear(batch, fresh if side is self.side else ())
 
+    def show_questions(self) -> None:
+        for side in self.sides:
+            side.show_questions()
+
     def drop_sessions(self, names: Collection[str]) -> None:
         """These are gone for good."""
         for side in self._sides:
