@@ -181,6 +181,7 @@ def test_what_is_written_is_there_after_a_restart_and_on_the_way_between_session
 def test_what_is_chosen_while_the_file_is_looked_over_stays(qapp: QApplication, home: Path, chosen: str) -> None:
     async def begin(person: Person) -> None:
         await person.start()()
+        await until(lambda: person.shell.windowTitle() == "(1) Journeyman", "the question")
 
     async def again(person: Person) -> None:
         window = person.window
