@@ -1,12 +1,16 @@
 """How the window was left is written beside the window, and is there again."""
 
+import asyncio
 import os
+import threading
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QByteArray, QSettings
 from PySide6.QtWidgets import QApplication
 
+from tests.ui.test_desktop import until
+from ui.loop import WindowLoop
 from ui.window_state import WindowState
 
 PLACE = QByteArray(b"\x00place")
@@ -16,10 +20,14 @@ PLACE = QByteArray(b"\x00place")
 def test_the_window_does_not_wait_for_a_draft_to_be_written(qapp: QApplication, tmp_path: Path) -> None:
     state = WindowState(tmp_path)
     os.mkfifo(slow := tmp_path / "window.part")  # whoever writes here waits for a reader
-    state.keep_draft("s1", "Half a")
-    qapp.processEvents()
-    state.keep_draft("s1", "Half a sentence, and a comma")
-    qapp.processEvents()
+
+    async def type_on() -> None:
+        state.keep_draft("s1", "Half a")
+        await until(lambda: [one for one in threading.enumerate() if one.name == "window state"], "the writing")
+        state.keep_draft("s1", "Half a sentence, and a comma")
+
+    with asyncio.Runner(loop_factory=lambda: WindowLoop(qapp)) as runner:
+        runner.run(type_on())
     assert WindowState(tmp_path).draft("s1") == ""
     with slow.open() as reader:
         slow.unlink()
