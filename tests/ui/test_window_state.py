@@ -19,7 +19,8 @@ PLACE = QByteArray(b"\x00place")
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no file here that keeps its writer waiting")
 def test_the_window_does_not_wait_for_a_draft_to_be_written(qapp: QApplication, tmp_path: Path) -> None:
     state = WindowState(tmp_path)
-    os.mkfifo(slow := tmp_path / "window.part")  # whoever writes here waits for a reader
+    os.mkfifo(slow := tmp_path / "slow")  # whoever writes here waits for a reader
+    os.link(slow, part := tmp_path / "window.part")
 
     async def type_on() -> None:
         state.keep_draft("s1", "Half a")
@@ -29,8 +30,8 @@ def test_the_window_does_not_wait_for_a_draft_to_be_written(qapp: QApplication, 
     with asyncio.Runner(loop_factory=lambda: WindowLoop(qapp)) as runner:
         runner.run(type_on())
     assert WindowState(tmp_path).draft("s1") == ""
+    part.unlink()  # the next time it is an ordinary file
     with slow.open() as reader:
-        slow.unlink()
         assert "Half a" in reader.read()
     state.flush()
     assert WindowState(tmp_path).draft("s1") == "Half a sentence, and a comma"
