@@ -2,7 +2,6 @@
 
 import faulthandler
 import os
-import platform
 import sys
 import threading
 import traceback
@@ -133,6 +132,8 @@ def crash_of(error: BaseException) -> Crash:
 def told(what: str) -> str:
     """A report: what happened and in which surroundings; no keys, and nobody's name out of a path."""
     qt = getattr(sys.modules.get("PySide6"), "__version__", "not loaded")
+    import platform  # slow to import, and seldom of use
+
     head = f"Journeyman {__version__}, Python {platform.python_version()}, Qt {qt}"
     return _redacted(f"{head}\n{platform.platform()}\n{what}")
 

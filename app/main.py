@@ -1,6 +1,8 @@
 """From what was typed to an exit code."""
 
 import argparse
+import builtins
+import importlib
 import os
 import signal
 import sys
@@ -61,11 +63,19 @@ def main(typed: list[str] | None = None) -> int:
 
 def _window(folder: Path, files: list[str], safe: bool) -> int:
     try:
+        bring_qt()
         from app.desktop import show  # Qt is heavy, and a command line has no use for it
     except ImportError as error:
         do = "Install the system library that is named; `journeyman doctor` looks again."
         raise Problem("The window cannot be opened.", f"{error}.", do) from error
     return show(folder, files, safe=safe)
+
+
+def bring_qt() -> None:
+    """PySide6, but not its hold on `import`: it reads the source of every module that comes, for what we do not use."""
+    own = builtins.__import__
+    importlib.import_module("PySide6.QtCore")
+    builtins.__import__ = own
 
 
 def command(words: list[str], home: Path, out: Output, *, safe: bool = False) -> int:

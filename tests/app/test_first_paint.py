@@ -10,9 +10,13 @@ HEAVY = (
     "markdown_it", "pydantic", "qasync", "sqlalchemy", "sqlite3", "sqlmodel", "ui.sessions", "ui.timeline", "ui.window",
 )  # fmt: skip
 LOOK = """
+import builtins
 import sys
 from pathlib import Path
-import app.main
+from app.main import bring_qt
+own = builtins.__import__
+bring_qt()
+assert builtins.__import__ is own
 from app import desktop
 from app.display import application, theme_name
 from ui.shell import Shell

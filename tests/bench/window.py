@@ -58,7 +58,8 @@ app.exec()
 OURS = f"""
 import os, sys, time
 from pathlib import Path
-import app.main
+from app.main import bring_qt
+bring_qt()
 from app.desktop import paint
 from app.display import application, theme_name
 from ui.shell import Shell
@@ -73,6 +74,8 @@ paint(qt, shell)
 PROGRAM = """
 import os, sys, time
 from pathlib import Path
+from app.main import bring_qt
+bring_qt()
 from app.desktop import paint
 from app.display import application, theme_name
 from ui.shell import Shell
