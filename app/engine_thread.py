@@ -43,8 +43,10 @@ class EngineThread:
     ) -> None:
         self.ended: Future[None] = Future()
         self._ready: Future[Opened] = Future()
-        self._ready.set_running_or_notify_cancel()  # whoever stops waiting must not cancel it for the others
-        self.ended.set_running_or_notify_cancel()
+        self._shown: Future[None] = Future()
+        self._able: Future[None] = Future()
+        for one in (self._ready, self._shown, self._able, self.ended):
+            one.set_running_or_notify_cancel()  # whoever stops waiting must not cancel it for the others
         self._folder = folder
         self._feed = feed
         self._show_window = show_window
@@ -60,12 +62,18 @@ class EngineThread:
         self._thread.start()
 
     async def met(self) -> "Opened":
-        """What was opened, once the engine can be asked. Raises the Problem that keeps it from that."""
+        """What was opened, once it can be read. Raises the Problem that keeps it from that."""
         return await asyncio.wrap_future(self._ready)
+
+    def go_on(self) -> None:
+        """The window shows what there is. Until then nothing heavy begins here: it would keep the window waiting."""
+        if not self._shown.done():
+            self._shown.set_result(None)
 
     async def ask(self, work: "Callable[[Engine], Awaitable[T]]") -> T:
         """From the window's loop. What is asked while the engine starts is done when it is ready."""
         await self.met()
+        await asyncio.wrap_future(self._able)
         loop, engine = self._loop, self._engine
         assert loop is not None and engine is not None
         if self._leaving.done():
@@ -80,6 +88,7 @@ class EngineThread:
 
     def leave(self) -> None:
         """Stop runs, close the file, end the thread; `ended` tells when that is done."""
+        self.go_on()
         if not self._leaving.done():
             self._leaving.set_result(None)
 
@@ -96,6 +105,8 @@ class EngineThread:
             else:
                 self._ready.set_exception(error)
         finally:
+            if not self._able.done():
+                self._able.set_result(None)
             self.ended.set_result(None)
 
     async def _live(self) -> None:
@@ -126,7 +137,11 @@ class EngineThread:
             if can_serve():
                 await owner.serve()
             self._ready.set_result(services.opened)
-            await services.engine.warm_up()
+            await asyncio.wrap_future(self._shown)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(services.engine.warm_up(), name="warm up")
+                await asyncio.sleep(0)  # it has brought now what two threads cannot import at the same time
+                self._able.set_result(None)
             await self._back_up(services.engine)
             await self._stay(services)
         finally:
@@ -139,17 +154,18 @@ class EngineThread:
 
         schedules = services.engine.schedules
         async with asyncio.TaskGroup() as tasks:
-            endless = [tasks.create_task(services.reviews.watch(), name="reviews")]
+            endless = [
+                tasks.create_task(services.reviews.watch(), name="reviews"),
+                tasks.create_task(services.engine.desk.keep_findable(self._report), name="index imports"),
+            ]
             if not self._safe:
                 endless.append(tasks.create_task(services.meaning.watch(), name="meaning"))
                 tasks.create_task(schedules.watch(self._met, self._report), name="schedules")
                 tasks.create_task(exchange_live(services.engine, self._leaving, self._report), name="others, live")
-            indexing = tasks.create_task(services.engine.desk.keep_findable(), name="index imports")
             await asyncio.wrap_future(self._leaving)
             schedules.leave()
             for one in endless:
                 one.cancel()
-            indexing.cancel()
 
     async def _back_up(self, engine: "Engine") -> None:
         """A backup that fails is told, and stops nothing. What was in the trash long enough goes after it."""

@@ -26,9 +26,6 @@ def performer(services: Services, home: Path) -> Perform:
             return USAGE
         except SystemExit:  # --help and --version are answered before an owner is asked
             return USAGE
-        if typed.command not in COMMANDS:
-            out.complain("This command needs a process of its own.")
-            return USAGE
         return await perform_typed(services, home, typed, folder, out)
 
     return perform

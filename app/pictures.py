@@ -128,6 +128,7 @@ class _Stage:
 
     def fill(self) -> None:
         self.window.read_from(self.reader)
+        self.window.show_waiting()
         self._ids = {row.title: row.id for row in self.reader.sessions()}
 
     def go(self, title: str) -> None:
@@ -164,7 +165,7 @@ class _Stage:
             page.show_alignment(Past(Journal(database, self.reader), self.reader).compare(a, b))
 
     def close(self) -> None:
-        self.window.desk.stop_reading()
+        self.window.stop_reading()
         self.shell.deleteLater()
         self.reader.close()
 

@@ -116,7 +116,7 @@ class Program(QObject):
         self._heartbeat.close()
         if self._tray:
             self._tray.close()
-        self.window.desk.stop_reading()
+        self.window.stop_reading()
         self._shell.deleteLater()
         if self._reader:
             self._reader.close()
@@ -135,8 +135,9 @@ class Program(QObject):
             self.window.toast.say(said) if isinstance(said, str) else self.window.tell(said)
         self._reader = Reader(opened.path, frozen=opened.frozen)
         self.window.read_from(self._reader)
-        await asyncio.sleep(0)  # a click may come in between
-        self.window.show_first()
+        for show in (self.window.show_first, self.window.show_waiting, engine.go_on):
+            await asyncio.sleep(0)  # a click may come in between, and what was shown is painted
+            show()
         self._take(self._files)
         self._open_tray()
         # Proven while nothing is asked of them: the first command need not wait for it.

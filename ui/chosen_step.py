@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from PySide6.QtCore import QTimer
+
 from core.domain.steps import Step
 from ui.batch import Batch
 from ui.timeline.page import RunPage
@@ -11,11 +13,13 @@ LOOK_BACK: Final = 40  # rows among which the latest step is found: the rest wou
 
 
 class ChosenStep:
-    """Between the rows of a session and the pane beside them."""
+    """Between the rows of a session and the pane beside them. The rows are first, the pane follows in its own turn."""
 
     def __init__(self, page: RunPage, pane: StepPane) -> None:
         self._page, self._pane = page, pane
         self._session = ""
+        self._soon = QTimer(pane, singleShot=True, interval=0)
+        self._soon.timeout.connect(self._show)
 
     def turn_to(self, page: RunPage) -> None:
         """From now on the pane shows a step of these rows."""
@@ -24,7 +28,10 @@ class ChosenStep:
             self.show()
 
     def show(self) -> None:
-        """As the rows are now."""
+        """As the rows are when everything else is done."""
+        self._soon.start()
+
+    def _show(self) -> None:
         step = self._page.chosen or self._latest()
         if step:
             self._pane.show_step(*self._page.origin(step))

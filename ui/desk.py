@@ -70,8 +70,8 @@ class Desk(QWidget):
         """Has the session that is worked in a tab?"""
         return self.side.name in self.side.tabs.names()
 
-    def restore(self) -> None:
-        """As the window was left."""
+    def restore(self, *, work: bool) -> None:
+        """As the window was left; to `work` where it was worked in, too."""
         state, known = self._state, self._known
         tabs, besides = ([name for name in state.text(key).split() if name in known] for key in ("tabs", "beside.tabs"))
         beside, worked = state.text("beside"), state.text("side") == "beside"
@@ -80,7 +80,7 @@ class Desk(QWidget):
         if beside in known and beside != self.side.name:
             self.show_beside(beside)
             self._sides[1].tabs.open(besides)
-            if worked:
+            if work and worked:
                 self._selection.choose_session(beside)
         self._mark()
 
@@ -160,6 +160,10 @@ class Desk(QWidget):
         """What happened in the sessions on the desk, and where something `fresh` waits."""
         for side in self.sides:
             side.hear(batch, fresh if side is self.side else ())
+
+    def show_questions(self) -> None:
+        for side in self.sides:
+            side.show_questions()
 
     def drop_sessions(self, names: Collection[str]) -> None:
         """These are gone for good."""

@@ -35,12 +35,11 @@ class _Far:
 
 
 class ExchangeDoor(QObject):
-    """One dialog at a time."""
+    """A dialog for each export; what is received is said at the foot."""
 
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
         super().__init__(window)
         self._window, self._bridge, self._tasks = window, bridge, tasks
-        self.dialog: QDialog | None = None
         window.setting_changed.connect(self._hear_setting)
         tasks.start(self._look_for_traces(), "traces of others")
 
@@ -62,7 +61,6 @@ class ExchangeDoor(QObject):
         formats = [Format(name, one.title, one.about, one.suffix) for name, one in exporters().items()]
         folder = state.text("export.folder") or str(Path.home())
         dialog = ExportDialog(self._window.look, row.title or session, formats, folder, self._window)
-        self.dialog = dialog
         work = _Work(self._tasks, dialog)
 
         async def look() -> None:

@@ -75,7 +75,8 @@ class ImportDoor(QObject):
     def take(self, paths: Sequence[str]) -> None:
         """After those that are under way."""
         self._left.extend(paths)
-        if self._going is None and self._left:
+        if self._left and not self._timer.isActive():  # the work itself begins later: two may be wished at once
+            self._timer.start()
             self._tasks.start(self._work(), "import")
 
     def cut(self) -> None:
@@ -87,7 +88,6 @@ class ImportDoor(QObject):
     async def _work(self) -> None:
         self._going = asyncio.current_task()
         self._shown = ""
-        self._timer.start()
         brought: list[Brought] = []
         try:
             while self._left:

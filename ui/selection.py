@@ -13,6 +13,12 @@ class Selection(QObject):
         super().__init__(parent)
         self._session, self._page = "", ""
         self._about: tuple[str, ...] = ()
+        self._chosen = False
+
+    @property
+    def chosen(self) -> bool:
+        """Whether anything was chosen yet; then no first session is shown in its place."""
+        return self._chosen
 
     @property
     def session(self) -> str:
@@ -29,6 +35,7 @@ class Selection(QObject):
     def choose_session(self, name: str) -> None:
         """Look at this one; a page that stands before it is left."""
         left, self._page, self._about = self._page, "", ()
+        self._chosen = True
         if name != self._session:
             self._session = name
             self.session_changed.emit(name)
@@ -36,7 +43,7 @@ class Selection(QObject):
             self.page_changed.emit("")
 
     def choose_page(self, name: str, *about: str) -> None:
-        self._page, self._about = name, about
+        self._page, self._about, self._chosen = name, about, True
         self.page_changed.emit(name)
 
     def leave_page(self) -> None:

@@ -59,8 +59,11 @@ class Side(QWidget):
         if other:
             self.unsent.show(row.id)
         self.view.show_session(row)
-        self._show_questions()
+        self.show_questions()
         self._show_draft()
+
+    def show_questions(self) -> None:
+        self.view.show_questions(self._known.asked_in(self.name))
 
     def hear(self, batch: Batch, fresh: Collection[str]) -> None:
         """What happened in the session; a question that is `fresh` takes the keyboard where that disturbs nobody."""
@@ -70,7 +73,7 @@ class Side(QWidget):
         if row is not None:
             self.view.show_session(row)
             self.view.apply(batch.steps_of(self.name))
-            self._show_questions()
+            self.show_questions()
             if self.name in fresh:
                 self.view.focus_question()
         for child in batch.touched.values():
@@ -90,9 +93,6 @@ class Side(QWidget):
     def restyle(self, look: Look) -> None:
         self.tabs.restyle(look)
         self.view.restyle(look)
-
-    def _show_questions(self) -> None:
-        self.view.show_questions(self._known.asked_in(self.name))
 
     def _show_draft(self) -> None:
         if text := self._words(self.name):

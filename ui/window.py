@@ -105,18 +105,29 @@ class MainWindow(QWidget):
         """From now on there is a file to read."""
         self._reading.reader = reader
         self.sessions.show_sessions(self.known.read())
-        self._look_for_questions()
+
+    def stop_reading(self) -> None:
+        """The file is about to be closed."""
+        self.desk.stop_reading()
+        self._reading.reader = None
 
     def show_first(self) -> None:
-        """The session shown last, else the newest, else how to begin."""
-        last = self._state.text("session")
-        if name := last if last in self.known else self.known.newest():
+        """The session shown last, else the newest, else how to begin; but what the person chose meanwhile stays."""
+        state, chosen = self._state, self.selection.chosen
+        last = state.text("session")
+        name = last if last in self.known else self.known.newest()
+        if name and not chosen:
             self.go_to(name)
         else:
             self._show_selected()
-        self.desk.restore()
-        if (page := self._state.text("page")) in KNOWN:
+        self.desk.restore(work=not chosen)
+        if not chosen and (page := state.text("page")) in KNOWN:
             self.selection.choose_page(page)
+
+    def show_waiting(self) -> None:
+        """What waits for the person, also in the session that is shown."""
+        self._look_for_questions()
+        self.desk.show_questions()
 
     def hear(self, facts: Sequence[object]) -> None:
         """A batch from the engine."""

@@ -44,7 +44,7 @@ async def _list(context: Context) -> int:
     write(f"New sessions use: {found.model or 'no model is set; choose one: journeyman models use PROVIDER/MODEL'}")
     write(f"Keyring: {found.keyring or 'none to trust'}")
     if found.keyring_trouble:
-        write(f"  {found.keyring_trouble.what} {found.keyring_trouble.why} {found.keyring_trouble.do}")
+        write(f"  {found.keyring_trouble}")
     write(
         f"Prices: what a server says, else our table of {found.prices_date} ({found.prices_source}). $ for 1M tokens."
     )
@@ -59,7 +59,7 @@ def _tell(row: ProviderRow, write: Callable[[str], None]) -> None:
     key = f"key: {row.key_from}" if row.key_from else "no key is needed" if not row.needs_key else "no key"
     write(f"{row.name}  {row.url}  ({row.wire}; {key})")
     if row.trouble:
-        write(f"  {row.trouble.what} {row.trouble.why} {row.trouble.do}".rstrip())
+        write(f"  {row.trouble}")
     elif row.there is False:
         write("  Nothing listens there.")
     for model in row.models[:SHOWN]:

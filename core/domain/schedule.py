@@ -12,6 +12,7 @@ from core.domain.problems import Problem
 Missed = Literal["run", "skip"]
 MISSED: tuple[Missed, ...] = get_args(Missed)
 STEPS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+NAMES = {"m": "minute", "h": "hour", "d": "day", "w": "week"}
 MOST = 1000
 GRACE = 120 * SECOND  # later than that is missed
 WHEN = "Say it as 18:30, or as 2030-01-31 18:30."
@@ -130,15 +131,21 @@ def words_of(schedule: Schedule) -> str:
     if not schedule.due:
         return "once, done" if not schedule.trouble else "once, not begun"
     at = datetime.fromtimestamp(schedule.due / SECOND).astimezone().strftime("%Y-%m-%d %H:%M")
-    return f"every {schedule.every}, next {at}" if schedule.every else f"once, {at}"
+    return f"{_often(schedule.every)}, next {at}" if schedule.every else f"once, {at}"
 
 
 def notice_of(begun: Scheduled) -> str:
     """The row of such a beginning."""
-    often = f"every {begun.every}" if begun.every else "once"
-    said = f"begun by your schedule {begun.schedule} ({often})"
+    said = f"begun by your schedule {begun.schedule} ({_often(begun.every) if begun.every else 'once'})"
     if begun.late:
         said += ", late: Journeyman was not there at the time"
     if begun.missed:
         said += f"; {begun.missed} earlier time{'' if begun.missed == 1 else 's'} passed unused"
     return said
+
+
+def _often(every: str) -> str:
+    number, name = every[:-1], NAMES.get(every[-1:])
+    if not name:
+        return f"every {every}"
+    return f"every {name}" if number == "1" else f"every {number} {name}s"

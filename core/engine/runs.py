@@ -7,9 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from core.domain.events import PersonSpoke, RunEnded, RunEvent, RunInterrupted, RunStarted, SessionOpened
+from core.domain.consent import ConsentGiven
+from core.domain.events import KINDS, PersonSpoke, RunEnded, RunEvent, RunInterrupted, RunStarted, SessionOpened
 from core.domain.ids import session_id
 from core.domain.problems import Problem, Trouble
+from core.domain.question import QuestionAnswered
 from core.domain.sessions import SessionRow
 from core.domain.text import Attachment, Text
 from core.engine.answers import Answers
@@ -29,6 +31,8 @@ from core.store.told import Told
 from core.tools.place import Place
 
 STOPPED = "stopped by you"
+CUT = "Journeyman ended while the run was going."
+UNHEARD = "The answer came when Journeyman had ended, so the run did not hear it yet."
 LOOK_S = 0.02
 
 
@@ -77,7 +81,9 @@ class Runs:
                 await self._journal.append(row.id, RunEnded("stopped", "Journeyman ended while it was being read."))
             elif row.status == "running" and not self.going(row.id):
                 calls = tuple((await self.talk(row.id)).doubted())
-                await self._journal.append(row.id, RunInterrupted("Journeyman ended while the run was going.", calls))
+                last = KINDS[self._reader.entry(row.id, row.seq)["kind"]]
+                why = UNHEARD if issubclass(last, QuestionAnswered | ConsentGiven) else CUT
+                await self._journal.append(row.id, RunInterrupted(why, calls))
 
     async def open(self, opened: SessionOpened, task: str, began: RunStarted, *why: RunEvent) -> str:
         """Open a session together with its first run, and with why it is there: a crash leaves all or none. Its id."""

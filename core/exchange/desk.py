@@ -16,9 +16,8 @@ from core.exchange.comparison import COMPARISONS, Sides
 from core.exchange.exporters.page import Markup
 from core.exchange.exporters.table import Exporter, exporters
 from core.exchange.following import Watch
-from core.exchange.imports import Begun, Brought, Erase, Heard, Imports, in_thread
+from core.exchange.imports import Begun, Brought, Erase, Heard, Imports
 from core.exchange.leaving import Leaving
-from core.exchange.reading import Part
 from core.exchange.receiver import Receiver
 from core.exchange.sender import Sender
 from core.exchange.usual import Lying, lying
@@ -26,6 +25,7 @@ from core.store.files import in_place_of, size_of
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.timeline.align import Alignment
+from core.workspace.thread import in_thread, uncut
 
 T = TypeVar("T")
 PIECE = 1 << 16  # characters that are handed on at a time
@@ -149,13 +149,7 @@ class Desk:
 
     async def watch(self, home: Path, report: Callable[[BaseException], None]) -> None:
         """Show sessions of other agents on this computer as they grow, until cancelled."""
-
-        async def write(part: Part) -> None:
-            with ThreadPoolExecutor(1, "watch: pack") as thread:
-                await self._imports.write(part, thread)
-            self._poured.set()
-
-        self._watch = Watch(home, self._read, write, self._imports.turn, report)
+        self._watch = Watch(home, self._imports, self._poured.set, report)
         try:
             await self._watch.run()
         finally:
@@ -169,11 +163,14 @@ class Desk:
         """Until all that was imported is found by its words."""
         await self._journal.make_findable()
 
-    async def keep_findable(self) -> None:
+    async def keep_findable(self, report: Callable[[BaseException], None]) -> None:
         """The same from now on, also what an earlier end of the program left, until cancelled."""
         while True:
             self._poured.clear()
-            await self._journal.make_findable()
+            try:
+                await self.make_findable()
+            except Problem as problem:  # the file cannot be written now; it may be later
+                report(problem)
             await self._poured.wait()
 
     async def lying(self, home: Path) -> list[Lying]:
@@ -203,7 +200,7 @@ class Desk:
                     heard(leaving.done, leaving.facts)
                 return leaving.facts, len(leaving.family)
             finally:
-                await asyncio.shield(in_thread(thread, reader.close))
+                await uncut(in_thread(thread, reader.close))
 
     def _exporter(self, form: str) -> Exporter:
         found = self._exporters.get(form)

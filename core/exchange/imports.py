@@ -1,12 +1,11 @@
 """Bring sessions of other programs, and exported ones of our own, into the journal."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
 
 from core.domain.events import RunEnded, RunEvent
 from core.domain.exchanged import TranscriptRead
@@ -14,11 +13,11 @@ from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.exchange.importers import own
 from core.exchange.reading import HEAD, Part, Reading, importer_of
-from core.store.bulk import bulk
+from core.exchange.writing import Writing
 from core.store.journal import Journal
 from core.store.reader import Reader
+from core.workspace.thread import in_thread, uncut
 
-T = TypeVar("T")
 GOES_ON = frozenset({"running", "waiting", "interrupted", "paused"})
 ENDED = "imported here; it went on where it was exported"
 
@@ -49,6 +48,14 @@ class Imports:
         self._erase = erase
         self.turn = asyncio.Lock()  # nothing is read twice at the same time
 
+    def known(self, agent: str) -> "Known":
+        """What is here already of a program."""
+        return Known(self._read, agent)
+
+    def writing(self, thread: ThreadPoolExecutor) -> Writing:
+        """For one reading; packed in that thread."""
+        return Writing(self._journal, thread)
+
     async def bring(self, path: Path, heard: Heard, begun: Begun) -> Brought:
         """In its turn: all of a file that is new. A cancel leaves what was read of a foreign one; the next time goes on
         there. `begun` is told which session can be looked at while the rest of it is read."""
@@ -59,49 +66,40 @@ class Imports:
 
     async def _foreign(self, path: Path, heard: Heard, begun: Begun, thread: ThreadPoolExecutor) -> Brought:
         importer = await in_thread(thread, partial(importer_of, path))
-        known = Known(self._read, importer.agent)
+        known = self.known(importer.agent)
         reading = Reading(path, importer, known.id_of, known.read_before)
         read = partial(next, reading.parts(), None)
         added = 0
         with ThreadPoolExecutor(1, "import: pack") as packing:
+            writing = self.writing(packing)
             coming = in_thread(thread, read)
             try:
                 while part := await asyncio.shield(coming):
                     coming = in_thread(thread, read)  # the next is read while this one is written
-                    added += await surely(self.write(part, packing))
+                    added += await uncut(writing.write(part))
                     heard(part.done, part.size)
                     if reading.sessions:
                         begun(reading.sessions[0])
             finally:
-                added += await asyncio.shield(self._end(reading, coming, known, thread))
+                added += await uncut(self._end(reading, coming, writing, known, thread))
         names = tuple(reading.sessions) or tuple(known.ids[key] for key in reading.told())
         if not names:
             raise Problem(f"{path.name} cannot be imported.", "Nothing is said in it.", "")
         return Brought(names[0], names, importer.agent, added)
 
     async def _end(
-        self, reading: Reading, coming: "asyncio.Future[Part | None]", known: "Known", thread: ThreadPoolExecutor
+        self, reading: Reading, coming: "asyncio.Future[Part | None]", writing: Writing, known: "Known",
+        thread: ThreadPoolExecutor,
     ) -> int:  # fmt: skip
         """After a cut something is read that is not written; then how far it went."""
         try:
             await asyncio.wait({coming})
             left = None if coming.exception() else coming.result()
-            added = await self.write(left, thread) if left else 0
-            await self.write(await in_thread(thread, reading.end), thread)
+            added = await writing.write(left) if left else 0
+            await writing.write(await in_thread(thread, reading.end))
             return added
         finally:
             await in_thread(thread, known.close)
-
-    async def write(self, part: Part, thread: ThreadPoolExecutor) -> int:
-        for session, facts in part.facts.items():
-            await self._pour(session, facts, part.contents.get(session, {}), thread)
-        return part.count
-
-    async def _pour(
-        self, session: str, facts: Sequence[tuple[int, RunEvent]], contents: Mapping[str, bytes],
-        thread: ThreadPoolExecutor,
-    ) -> None:  # fmt: skip
-        await self._journal.pour(session, await in_thread(thread, partial(bulk, facts, contents)))
 
     async def _own(self, path: Path, heard: Heard, thread: ThreadPoolExecutor) -> Brought:
         """Looked through first, then written; a part of it alone is taken back."""
@@ -114,17 +112,18 @@ class Imports:
         size, done = (await in_thread(thread, path.stat)).st_size, 0
         batches: Iterator[own.Batch] = own.batches(path)
         written: list[str] = []
+        writing = self.writing(thread)
         try:
             while batch := await in_thread(thread, partial(next, batches, None)):
                 if batch.session not in written:
                     written.append(batch.session)
-                await self._pour(batch.session, batch.facts, batch.contents, thread)
+                await writing.pour(batch.session, batch.facts, batch.contents)
                 done += batch.bytes
                 heard(min(done, size), size)
             for name in names:
                 await self._journal.copy(name, self._last_words(name, path, there[name]))
         except BaseException:
-            await asyncio.shield(self._forget(written))
+            await uncut(self._forget(written))
             raise
         return Brought(names[0], names, own.AGENT, sum(there.values()))
 
@@ -179,7 +178,7 @@ class Known:
 
 def last_read(reader: Reader, session: str) -> TranscriptRead | None:
     """How far an imported session was read the last time."""
-    found = reader.last_line(session, "transcript_read") if reader.session(session) else None
+    found = reader.last_line(session, "transcript_read")
     if not found:
         return None
     return TranscriptRead(**{name: found[name] for name in TranscriptRead.__slots__ if name in found})
@@ -190,24 +189,3 @@ def _is_own(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return own.knows(file.read(HEAD))
-
-
-async def surely(act: Coroutine[Any, Any, T]) -> T:
-    """A cancel waits until it is done."""
-    done = asyncio.Event()
-
-    async def whole() -> T:
-        try:
-            return await act
-        finally:
-            done.set()
-
-    try:
-        return await asyncio.shield(whole())
-    except asyncio.CancelledError:
-        await done.wait()
-        raise
-
-
-def in_thread(thread: ThreadPoolExecutor, work: Callable[[], T]) -> "asyncio.Future[T]":
-    return asyncio.get_running_loop().run_in_executor(thread, work)

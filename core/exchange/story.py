@@ -151,6 +151,8 @@ class Story:
             case RequestSent(model=model, role=""):
                 yield from self.end()
                 self._asked, self._model = entry.at, model
+            case RequestSent(role="agent"):  # calls of it may be open, and nothing is told yet
+                self._asked = entry.at
             case Replied():
                 yield from self._reply(event, entry.at)
             case RunEnded(status=status, reason=reason):

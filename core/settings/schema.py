@@ -1,7 +1,7 @@
 """Every setting there is, with what it means; pages, search, checks and help follow from it."""
 
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NewType
 
 from core.domain.tiers import ONE_FOR_ALL
 from core.domain.tiers import Tiers as Tiers
@@ -26,6 +26,9 @@ class About(NamedTuple):
     low: float | None = None
     high: float | None = None
     unit: str = ""
+
+
+Folder = NewType("Folder", str)  # a setting that names one
 
 
 def setting(default: Any, about: About) -> Any:
@@ -184,8 +187,8 @@ class Settings:
     learning_after: int = setting(
         10, About(MEMORY, "Real work", "Tool calls of a run after which somebody looks back.", 1, 10_000)
     )
-    meaning: str = setting(
-        "",
+    meaning: Folder = setting(
+        Folder(""),
         About(MEMORY, "Meaning", "The folder of a small model (BERT, such as all-MiniLM-L6-v2), which runs on this "
               "computer and finds memories by what they mean. Empty: they are found by their words. "
               "“journeyman memory vectors” tries it and says how far it is."),

@@ -47,7 +47,9 @@ def pack(event: RunEvent) -> Packed:
     except ValueError:  # of Python, or of pydantic
         return _pack(_mended(event))
     # A number without end is written as null, which no fact says of itself.
-    return _pack(_mended(event)) if ":null" in packed.payload and _mended(event) != event else packed
+    if ":null" in packed.payload and (mended := _mended(event)) != event:
+        return _pack(mended)
+    return packed
 
 
 def decode(kind: str, payload: str | bytes) -> RunEvent:

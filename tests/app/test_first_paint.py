@@ -50,6 +50,31 @@ async def main():
 
 asyncio.run(main())
 """
+MET = """
+import asyncio
+import sys
+from pathlib import Path
+from app.engine_thread import EngineThread
+from ui.feed import Feed
+
+async def main():
+    engine = EngineThread(Path(sys.argv[1]), Feed(), print, print)
+    engine.start()
+    await engine.met()
+    async def first(engine):
+        return "pydantic.type_adapter" in sys.modules
+    asked = asyncio.create_task(engine.ask(first))
+    for _ in range(3):  # whatever it would do by itself has its turn
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asyncio.sleep(0), engine._loop))
+    assert not asked.done()
+    sys.stdout.write("\\n".join(sys.modules))
+    engine.go_on()
+    assert await asked
+    engine.leave()
+    await asyncio.wrap_future(engine.ended)
+
+asyncio.run(main())
+"""
 LATER = ("httpx", "keyring", "mcp", "mcp_types", "pydantic", "sqlalchemy", "sqlmodel", "urllib.request", "xml")
 
 
@@ -63,6 +88,10 @@ def test_what_the_first_run_needs_is_loaded_after_the_window_is_usable(home: Pat
     loaded = _loaded(USABLE, home)
     assert "core.engine.engine" in loaded
     assert _of(loaded, LATER) == []
+
+
+def test_the_engine_brings_nothing_heavy_until_the_window_shows_what_there_is(home: Path) -> None:
+    assert _of(_loaded(MET, home), LATER) == []
 
 
 def test_one_thread_brings_what_two_cannot_import_at_once(home: Path) -> None:

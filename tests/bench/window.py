@@ -179,7 +179,7 @@ def _timed(act: Callable[[], object]) -> float:
 
 
 def _close(shell: Shell, content: MainWindow, reader: Reader) -> None:
-    content.view.stop_reading()
+    content.stop_reading()
     shell.hide()
     reader.close()
     shell.deleteLater()

@@ -4,7 +4,7 @@ import os
 import re
 from pathlib import Path
 
-FROZEN_MS = 400  # wanted: 250; the first session after a kill takes 290 to be shown where disk and processor are slow
+FROZEN_MS = 250
 
 
 def stalls(home: Path) -> list[int]:

@@ -141,6 +141,8 @@ class Screen:
         return done.stdout.strip()
 
     def keys(self, *names: str) -> None:
+        """Once a window has the keyboard: between two of them none has, and keys are lost."""
+        until(lambda: self.hand("getwindowfocus", "getwindowname"), "a window with the keyboard")
         self.hand("key", "--delay", 30, *names)
 
     def click(self, x: int, y: int) -> None:

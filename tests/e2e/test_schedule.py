@@ -16,7 +16,7 @@ def test_a_schedule_is_kept_begun_and_removed(terminal: Terminal) -> None:
     made = terminal(*words, "--json").lines[0]
     assert made["due"] and made["folder"] == str(terminal.folder) and "script" not in made
     listed = terminal("schedule", "list")
-    assert "every 1d, next" in listed.out and "23:59" in listed.out and "Neither is so now." in listed.out
+    assert "every day, next" in listed.out and "23:59" in listed.out and "Neither is so now." in listed.out
     assert terminal("sessions").out == ""
     with closing(sqlite3.connect(terminal.home / "journeyman.db")) as db:  # the time has come, days ago
         db.execute("UPDATE schedule SET first = first - 3 * 86400000000, due = due - 3 * 86400000000")

@@ -75,7 +75,7 @@ def test_every_control_has_a_name_and_a_role(display: Screen, told: Bus, tmp_pat
     home = tmp_path / "sample"
     make(home)
     found: dict[str, list[str]] = {}
-    with opened(display, home) as program, closing(Tree(told)) as tree:
+    with closing(Tree(told)) as tree, opened(display, home) as program:  # a program asks at its start who listens
         walker = Walker(display, program, tree)
         walker.thing("run.tabs", role="page tab list")
         for view in VIEWS:
@@ -101,7 +101,7 @@ def test_every_control_has_a_name_and_a_role(display: Screen, told: Bus, tmp_pat
 
 def test_a_question_that_comes_is_announced(display: Screen, told: Bus, home: Path) -> None:
     with closing(Tree(told)) as tree:
-        tree.listen()  # a reader is there first: a program asks at its start who listens
+        tree.listen()
         with opened(display, home) as program:
             Walker(display, program, tree).click("start.demo")
             assert tree.announcement() == "Question: Which tone should the letter take?"

@@ -29,7 +29,7 @@ def typed(on: Screen, words: str) -> None:
 
 
 def test_a_skill_is_written_with_the_keyboard_alone(display: Screen, told: Bus, home: Path) -> None:
-    with opened(display, home) as program, closing(Tree(told)) as tree:
+    with closing(Tree(told)) as tree, opened(display, home) as program:
         begin(display, Walker(display, program, tree))
         display.keys("ctrl+End")
         typed(display, "\nCount (twice")

@@ -4,6 +4,7 @@ import os
 import select
 import subprocess
 import tempfile
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,13 +15,15 @@ from jeepney import DBusAddress, HeaderFields, MatchRule, Message, MessageType, 
 from jeepney.bus_messages import message_bus
 from jeepney.io.blocking import open_dbus_connection
 
-from tests.e2e.screen import BOUND_S, Area, Screen
+from tests.e2e.screen import BOUND_S, PAUSE, Area, Screen
 
 ATSPI = "org.a11y.atspi"
 CHECKED, ENABLED, FOCUSED, SHOWING = 4, 8, 12, 25  # AT-SPI's numbers of states
-WANTED = ("Name", "AccessibleId")
 AT_ONCE = 100
+TELLS_S = 0.5  # a part that says nothing of its keyboard by then will not
 MENUS = ("popup menu", "menu")
+
+Place = tuple[str, str]  # who shows it, and its path there
 
 
 class Thing(NamedTuple):
@@ -29,8 +32,8 @@ class Thing(NamedTuple):
     owner: str
     path: str
     role: str
-    name: str
     id: str
+    name: str
     states: int
     area: Area
     depth: int
@@ -100,11 +103,34 @@ class Tree:
             session.close()
         self._bus = open_dbus_connection(answer.body[0])
         self._heard: deque[Message] = deque()
-        self._menus: list[tuple[str, str]] = []
+        self._menus: list[Place] = []
+        self._known: dict[Place, tuple[str, str]] = {}  # role and id of what never changes them
+        self._focus: Place | None = None
+        self._fresh: list[Place] = []  # came to be seen since the last look
         self._listen("state-changed:showing", "StateChanged", 0)
+        self._listen("state-changed:focused", "StateChanged", 0)
 
     def close(self) -> None:
         self._bus.close()
+
+    def forget(self) -> None:
+        """Who has the keyboard by now; what is heard later is news."""
+        self._hear()
+        self._focus = None
+
+    def keyboard(self) -> list[Thing]:
+        """Who got it since then, and for a line the list it is in; nothing where nobody tells so in time."""
+        end = time.monotonic() + TELLS_S
+        while self._focus is None:
+            if time.monotonic() > end:
+                return []
+            PAUSE.wait(0.01)
+            self._hear()
+        inner = self._focus
+        [parent] = self._answers([_property(inner, "Parent")])
+        outer = [tuple(parent[0][1])] if parent else []
+        states = self._answers([_call(one, "Accessible", "GetState") for one in (inner, *outer)])
+        return self._things([(one, _bits(state)) for one, state in zip((inner, *outer), states, strict=True)], 0)
 
     def listen(self) -> None:
         """From now on announcements come; programs tell them only when somebody listens."""
@@ -126,15 +152,23 @@ class Tree:
         for message in (asked, message_bus.AddMatch(rule)):
             self._bus.send_and_get_reply(message, timeout=BOUND_S)
 
-    def _find_menus(self) -> None:
-        """Qt names menus that pop up in no tree: they are heard of when they show themselves."""
+    def _hear(self) -> None:
+        """Take in what was said by now: who has the keyboard, and what came to be seen."""
         with suppress(TimeoutError):
             while True:
                 self._heard.append(self._bus.receive(timeout=0))
-        shown = [one for one in self._heard if one.header.fields.get(HeaderFields.member) == "StateChanged"]
-        for message in shown:
+        for message in [one for one in self._heard if one.header.fields.get(HeaderFields.member) == "StateChanged"]:
             self._heard.remove(message)
-        places = [_place(message) for message in shown if message.body[1]]
+            kind, on, *_ = message.body
+            if kind == "showing" and on:
+                self._fresh.append(_place(message))
+            elif kind == "focused" and on:
+                self._focus = _place(message)
+
+    def _find_menus(self) -> None:
+        """Qt names menus that pop up in no tree: they are heard of when they show themselves."""
+        self._hear()
+        places, self._fresh = self._fresh, []
         roles = self._answers([_call(one, "Accessible", "GetRoleName") for one in places])
         fresh = [one for one, role in zip(places, roles, strict=True) if role and role[0] in MENUS]
         known = list(dict.fromkeys([*self._menus, *fresh]))
@@ -155,18 +189,30 @@ class Tree:
             depth += 1
         return found
 
-    def _children(self, of: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    def _children(self, of: list[Place]) -> list[Place]:
         asked = [_call(one, "Accessible", "GetChildren") for one in of]
         return [child for body in self._answers(asked) if body for child in body[0]]
 
-    def _things(self, of: list[tuple[tuple[str, str], int]], depth: int) -> list[Thing]:
+    def _things(self, of: list[tuple[Place, int]], depth: int) -> list[Thing]:
+        self._know([one for one, _ in of])
         asked = []
         for one, _ in of:
-            asked.append(_call(one, "Accessible", "GetRoleName"))
-            asked.append(_call(one, "Component", "GetExtents", "u", (0,)))
-            asked += [_property(one, name) for name in WANTED]
+            asked += [_call(one, "Component", "GetExtents", "u", (0,)), _property(one, "Name")]
         answers = self._answers(asked)
-        return [_thing(one, bits, answers[at * 4 : at * 4 + 4], depth) for at, (one, bits) in enumerate(of)]
+        return [
+            Thing(*one, *self._known.get(one, ("", "")), _first(name), bits, _area(extents), depth)
+            for (one, bits), extents, name in zip(of, answers[::2], answers[1::2], strict=True)
+        ]
+
+    def _know(self, places: list[Place]) -> None:
+        new = [one for one in places if one not in self._known]
+        asked = []
+        for one in new:
+            asked += [_call(one, "Accessible", "GetRoleName"), _property(one, "AccessibleId")]
+        answers = self._answers(asked)
+        for one, role, id_ in zip(new, answers[::2], answers[1::2], strict=True):
+            if role and id_:
+                self._known[one] = role[0], _first(id_)
 
     def _answers(self, asked: list[Message]) -> list[Any]:
         """Many at once, but not so many that the window has no time for anything else; nothing for what is gone."""
@@ -190,17 +236,17 @@ class Tree:
         return found
 
 
-def _place(message: Message) -> tuple[str, str]:
+def _place(message: Message) -> Place:
     fields = message.header.fields
     return fields[HeaderFields.sender], fields[HeaderFields.path]
 
 
-def _call(one: tuple[str, str], interface: str, method: str, kinds: str = "", body: tuple[Any, ...] = ()) -> Message:
+def _call(one: Place, interface: str, method: str, kinds: str = "", body: tuple[Any, ...] = ()) -> Message:
     where = DBusAddress(one[1], one[0], f"{ATSPI}.{interface}")
     return new_method_call(where, method, kinds, body) if kinds else new_method_call(where, method)
 
 
-def _property(one: tuple[str, str], name: str) -> Message:
+def _property(one: Place, name: str) -> Message:
     where = DBusAddress(one[1], one[0], "org.freedesktop.DBus.Properties")
     return new_method_call(where, "Get", "ss", (f"{ATSPI}.Accessible", name))
 
@@ -210,15 +256,10 @@ def _bits(body: Any) -> int:
     return int(low | high << 32)
 
 
-def _thing(one: tuple[str, str], bits: int, answers: list[Any], depth: int) -> Thing:
-    role, extents, name, id_ = answers
+def _first(variant: Any) -> str:
+    return str(variant[0][1]) if variant else ""
+
+
+def _area(extents: Any) -> Area:
     left, top, width, height = extents[0] if extents else (0, 0, 0, 0)
-    return Thing(
-        *one,
-        role[0] if role else "",
-        str(name[0][1]) if name else "",
-        str(id_[0][1]) if id_ else "",
-        bits,
-        Area(left, top, left + width, top + height),
-        depth,
-    )
+    return Area(left, top, left + width, top + height)

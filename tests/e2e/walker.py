@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tests.e2e.screen import REST, Program, Screen, until
+from tests.e2e.screen import Program, Screen, until
 from tests.e2e.tree import FOCUSED, Thing, Tree
 
 ITEMS = ("list item", "page tab", "cell", "tree item")  # the current one says so, whoever has the keyboard
@@ -14,12 +14,8 @@ class Walker:
 
     def seen(self, id_: str = "", name: str = "", role: str = "") -> list[Thing]:
         """What is shown and fits: the last part of its object name, words of its name, its role."""
-
-        def fits(one: Thing) -> bool:
-            return (not id_ or one.is_called(id_)) and name in one.name and (not role or one.role == role)
-
         assert self.program.process.poll() is None, "the program ended"
-        return [one for one in self._tree.shown() if fits(one)]
+        return [one for one in self._tree.shown() if _fits(one, id_, name, role)]
 
     def thing(self, id_: str = "", name: str = "", role: str = "") -> Thing:
         """The first of it, once it is the same at two looks and can be used."""
@@ -62,14 +58,13 @@ class Walker:
 
     def tab_to(self, id_: str = "", name: str = "", role: str = "", most: int = 60) -> None:
         """From part to part, as one without a mouse."""
+        there = self.focused()
         for _ in range(most):
-            if any(one.has(FOCUSED) and one.role not in ITEMS for one in self.seen(id_, name, role)):
+            if any(_fits(one, id_, name, role) and one.role not in ITEMS for one in there):
                 return
-            before = self.focused()
+            self._tree.forget()
             self.display.keys("Tab")
-            for _ in range(REST):  # some parts do not tell that they have it
-                if self.focused() != before:
-                    break
+            there = self._tree.keyboard() or self.focused()
         raise AssertionError(f"Tab never comes to {id_} {name}\n{self.all_of_it()}")
 
     def focused(self) -> list[Thing]:
@@ -84,3 +79,7 @@ class Walker:
     def all_of_it(self) -> str:
         """For whoever reads why it failed."""
         return "\n".join(str(one) for one in self._tree.shown())
+
+
+def _fits(one: Thing, id_: str, name: str, role: str) -> bool:
+    return (not id_ or one.is_called(id_)) and name in one.name and (not role or one.role == role)

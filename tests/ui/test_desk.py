@@ -152,9 +152,9 @@ def test_a_sub_agent_stands_among_the_steps_while_it_works_and_is_answered_besid
         await until(lambda: window.row(child).status == "waiting", "its question")
         assert model.rowCount() > model.count and page.view.following
         page.select_row(model.row_in(child, 2))
-        assert window.pane.session == child
+        await until(lambda: window.pane.session == child, "the step of the sub-agent in the pane")
         page.select_row(gave.row)
-        click(find(window.pane, QPushButton, "step.child"))
+        click(await until(lambda: window.pane.findChild(QPushButton, "step.child"), "the way to it"))
         assert desk.beside == child and page.isVisible()
         right = desk.sides[1]
         card = await until(lambda: right.view.asking.card, "the card of the sub-agent")

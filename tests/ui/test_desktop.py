@@ -177,6 +177,25 @@ def test_what_is_written_is_there_after_a_restart_and_on_the_way_between_session
     live(qapp, home, again)
 
 
+@pytest.mark.parametrize("chosen", ["run.new", "page.memory"])
+def test_what_is_chosen_while_the_file_is_looked_over_stays(qapp: QApplication, home: Path, chosen: str) -> None:
+    async def begin(person: Person) -> None:
+        await person.start()()
+        await until(lambda: person.shell.windowTitle() == "(1) Journeyman", "the question")
+
+    async def again(person: Person) -> None:
+        window = person.window
+        window.actions_by_id[chosen].trigger()
+        await until(lambda: person.shell.windowTitle() == "(1) Journeyman", "the file is read")
+        await until((window.start if chosen == "run.new" else window.pages).isVisible, "what was chosen")
+        assert window.selection.session == ""
+        await until(find(window, QLabel, "status.walls").isVisible, "all that comes by itself has come")
+        assert window.selection.session == "" and not window.desk.isVisible()
+
+    live(qapp, home, begin)
+    live(qapp, home, again)
+
+
 def test_what_cannot_be_sent_is_told_and_given_back(qapp: QApplication, home: Path) -> None:
     (name,) = fill(home / "journeyman.db")
 

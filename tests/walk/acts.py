@@ -55,8 +55,7 @@ ACTS: Final = (
 
 # The five-minute form, in this order.
 SHORT: Final = (
-    "demo", "ask", "restart", "kill", "answer", "answer", "steer", "stop", "put back", "fork", "compare", "search",
-    "settings",
+    "demo", "restart", "answer", "steer", "stop", "put back", "fork", "compare", "search", "settings",
 )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from typing import Final, Protocol
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QListView, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QListView, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
@@ -17,6 +17,7 @@ from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.difference_view import DifferenceView
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.halves import halves
 from ui.widgets.picture import PicturesView, is_picture
 from ui.widgets.words import hairline, label
 
@@ -141,13 +142,6 @@ class ChangesPanel(QWidget):
         column.addLayout(bar)
         column.addWidget(hairline())
         column.addWidget(self._inside, 1)
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.setHandleWidth(1)
-        split.setChildrenCollapsible(False)
-        split.addWidget(left)
-        split.addWidget(right)
-        split.setStretchFactor(1, 1)
-        split.setSizes([self._look.size(LIST_WIDTH), 600])
         self._empty = QLabel()
         self._empty.setObjectName("changes.empty")
         self._empty.setTextFormat(Qt.TextFormat.PlainText)
@@ -155,7 +149,7 @@ class ChangesPanel(QWidget):
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._empty.setFont(self._look.fonts.text)
         self._stack = QStackedWidget()
-        self._stack.addWidget(split)
+        self._stack.addWidget(halves(left, right, (self._look.size(LIST_WIDTH), 600)))
         self._stack.addWidget(self._empty)
         around = QVBoxLayout(self)
         around.setContentsMargins(0, 0, 0, 0)

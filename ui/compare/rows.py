@@ -14,7 +14,6 @@ from ui.compare.words import figure, fold_words, name, number, spoken
 from ui.icons import pixmap
 from ui.looks import kind_look, status_look
 from ui.theme import Look, blend
-from ui.visible import visible
 from ui.widgets.paint import draw_line, draw_right
 
 Index = QModelIndex | QPersistentModelIndex
@@ -130,7 +129,7 @@ class PairPainter(QStyledItemDelegate):
         )
         rest = QRect(left + 8, room.top(), right - left - 8, room.height())
         if rest.width() > 16:
-            draw_line(painter, rest, visible(step.object), fonts.mono, theme.second)
+            draw_line(painter, rest, step.object, fonts.mono, theme.second)
 
     def _paint_fold(self, painter: QPainter, place: QRect, said: str, line: Line, chosen: bool) -> None:
         look, theme, font = self.look, self.look.theme, self.look.fonts.second

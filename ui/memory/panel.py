@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.clock import now as wall_clock
 from core.domain.memory import Memory
@@ -28,6 +28,7 @@ from ui.reading import Reading
 from ui.selection import Selection
 from ui.theme import Look
 from ui.visible import visible
+from ui.widgets.halves import halves
 from ui.widgets.own_keys import OwnKeys
 from ui.widgets.words import label
 from ui.without import Without
@@ -310,17 +311,10 @@ class MemoryPanel(Page, OwnKeys):
         beside = QVBoxLayout(side)
         beside.setContentsMargins(0, 0, 0, 0)
         beside.addWidget(self._stack)
-        halves = QSplitter(Qt.Orientation.Horizontal)
-        halves.setHandleWidth(1)
-        halves.setChildrenCollapsible(False)
-        halves.addWidget(left)
-        halves.addWidget(side)
-        halves.setStretchFactor(0, 1)
-        halves.setSizes([900, self.look.size(SIDE)])
         side.setMinimumWidth(self.look.size(280))
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(halves)
+        whole.addWidget(halves(left, side, (900, self.look.size(SIDE)), grows=0))
 
     def _connect(self) -> None:
         head = self.head

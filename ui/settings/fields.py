@@ -3,16 +3,27 @@
 from collections.abc import Callable
 from dataclasses import fields as fields_of
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, get_args, get_type_hints
 
 from PySide6.QtCore import QCoreApplication
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFormLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QFormLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QSizePolicy,
+    QWidget,
+)
 
 from core.domain.tiers import Tiers
-from core.settings.schema import About, Settings
+from core.settings.schema import About, Folder, Settings
 from ui.theme import Look
+from ui.widgets.button import Button
 from ui.widgets.choice import Choice
+from ui.widgets.dialog_parts import ask_folder
 from ui.widgets.number import NumberField
 from ui.widgets.tick import Tick
 
@@ -37,7 +48,7 @@ def settable() -> list[tuple[str, About]]:
 
 def control(look: Look, name: str, about: About, value: Any, told: Told) -> QWidget:
     """The control of this setting, holding `value`."""
-    made = _control(look, _kinds()[name], about, value, told)
+    made = _control(look, name, about, value, told)
     made.setObjectName(f"settings.{name}")
     made.setAccessibleName(_tr(about.label))
     made.setAccessibleDescription(_tr(about.help))
@@ -50,7 +61,8 @@ def _kinds() -> dict[str, Any]:
     return get_type_hints(Settings)
 
 
-def _control(look: Look, kind: Any, about: About, value: Any, told: Told) -> QWidget:
+def _control(look: Look, name: str, about: About, value: Any, told: Told) -> QWidget:
+    kind = _kinds()[name]
     if isinstance(value, Tiers):
         return _tiers(look, value, told)
     if isinstance(value, tuple):
@@ -61,7 +73,35 @@ def _control(look: Look, kind: Any, about: About, value: Any, told: Told) -> QWi
         return _number(kind, about, value, told)
     if options := get_args(kind):
         return _choice(options, value, told)
+    if kind is Folder:
+        return _folder(look, name, about, value, told)
     return _line(value, told)
+
+
+def _folder(look: Look, name: str, about: About, value: str, told: Told) -> QWidget:
+    """Typed, or chosen in the desktop's own dialog."""
+    made, line = QWidget(), _line(value, told)
+    line.setObjectName(f"settings.{name}.path")
+    line.setAccessibleName(_tr(about.label))
+    line.setAccessibleDescription(_tr(about.help))
+    line.setFont(look.fonts.text)
+    choose = Button(look, _tr("Choose…"), name=f"settings.{name}.choose")
+    choose.setAccessibleName(_tr("Choose the folder"))
+
+    def take(path: str) -> None:
+        line.setText(path)
+        _tell_changed(line, told)
+
+    ask = partial(ask_folder, made, _tr(about.label), name=f"settings.{name}.folders")
+    choose.clicked.connect(lambda: ask(line.text(), take))
+    line.setMinimumWidth(look.size(60))  # with its button it is as wide as the other fields
+    line.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+    row = QHBoxLayout(made)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.addWidget(line, 1)
+    row.addWidget(choose)
+    made.setFocusProxy(line)
+    return made
 
 
 def _choice(options: tuple[str, ...], value: str, told: Told) -> QComboBox:

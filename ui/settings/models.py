@@ -113,7 +113,7 @@ class ModelsPage(QWidget):
     def _fill_notes(self, column: QVBoxLayout, found: "Overview") -> None:
         trouble = found.keyring_trouble
         if trouble:
-            column.addWidget(self._words(f"{trouble.what} {trouble.why} {trouble.do}", "keyring", "waiting"))
+            column.addWidget(self._words(str(trouble), "keyring", "waiting"))
         text = _tr("Prices are what a server says, else those of our table of {date} ({source}).")
         column.addWidget(self._words(text.format(date=found.prices_date, source=found.prices_source), "prices"))
         if found.proxy_offered:

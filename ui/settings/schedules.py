@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QFileDialog, QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from core.domain.schedule import Missed, Schedule, words_of
 from core.domain.steps import line as first_line
@@ -12,6 +12,7 @@ from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.choice import Choice
+from ui.widgets.dialog_parts import ask_folder
 from ui.widgets.words import label, surface
 
 OFTEN: Final = (
@@ -113,12 +114,9 @@ class SchedulesPage(QWidget):
         self._add.setEnabled(bool(self._task.text().strip() and self._folder.text().strip() and when))
 
     def _choose_folder(self) -> None:
-        dialog = QFileDialog(self, _tr("In which folder?"), self._folder.text())
-        dialog.setObjectName("settings.schedules.folders")
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(self._folder.setText)
-        dialog.open()
+        ask_folder(
+            self, _tr("In which folder?"), self._folder.text(), self._folder.setText, name="settings.schedules.folders"
+        )
 
     def _line(self, name: str, words: str) -> QLineEdit:
         made = QLineEdit()

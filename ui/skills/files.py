@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QListWidget,
     QListWidgetItem,
-    QSplitter,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -26,6 +25,7 @@ from ui.skills.work import Work
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.halves import halves
 from ui.widgets.own_keys import OwnKeys
 from ui.widgets.tip import tip
 from ui.widgets.words import label
@@ -243,18 +243,11 @@ class FilesTab(OwnKeys):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.source)
         self._stack.addWidget(self._note)
-        halves = QSplitter(Qt.Orientation.Horizontal)
-        halves.setHandleWidth(1)
-        halves.setChildrenCollapsible(False)
-        halves.addWidget(self._list)
-        halves.addWidget(self._stack)
-        halves.setStretchFactor(1, 1)
-        halves.setSizes([self._look.size(220), 600])
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(buttons)
-        column.addWidget(halves, 1)
+        column.addWidget(halves(self._list, self._stack, (self._look.size(220), 600)), 1)
         column.addWidget(self.finder)
 
     # Qt

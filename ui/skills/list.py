@@ -17,7 +17,6 @@ from PySide6.QtWidgets import QStyle, QStyleOptionViewItem, QWidget
 from ui.icons import pixmap
 from ui.skills.rows import ARCHIVED, Heading, Item, Line, Proposed, chip, second_line, spoken
 from ui.theme import Look, blend
-from ui.visible import visible
 from ui.widgets.lines import ITEM, AnyIndex, LineList, LinePainter, Rows
 from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_line, draw_right
 from ui.widgets.words import ENTER_KEYS
@@ -141,9 +140,9 @@ class SkillPainter(LinePainter):
             painter.drawPixmap(QPoint(right - side, top + (above - side) // 2), drawn)
             right -= side + 6
         ink = theme.second if quiet else theme.text
-        draw_line(painter, QRect(left, top, right - left, above), visible(title), fonts.strong, ink)
+        draw_line(painter, QRect(left, top, right - left, above), title, fonts.strong, ink)
         under = QRect(left, top + above + 1, place.right() - MARGIN - INSET - left, below)
-        draw_line(painter, under, visible(said), fonts.second, theme.third)
+        draw_line(painter, under, said, fonts.second, theme.third)
 
 
 class SkillList(LineList):

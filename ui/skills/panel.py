@@ -6,7 +6,7 @@ from typing import Final
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QResizeEvent
-from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.problems import Trouble
 from core.domain.proposal import ProposalMade, ProposalSettled
@@ -26,6 +26,7 @@ from ui.skills.side import SkillSide
 from ui.skills.work import Body, Work
 from ui.skills.works import Works
 from ui.theme import Look
+from ui.widgets.halves import halves
 from ui.widgets.own_keys import OwnKeys
 from ui.widgets.words import label
 from ui.window_state import WindowState
@@ -321,16 +322,9 @@ class SkillsPanel(Page, OwnKeys):
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self.desk)
-        halves = QSplitter(Qt.Orientation.Horizontal)
-        halves.setHandleWidth(1)
-        halves.setChildrenCollapsible(False)
-        halves.addWidget(self.side)
-        halves.addWidget(self._stack)
-        halves.setStretchFactor(1, 1)
-        halves.setSizes([self._look.size(280), 800])
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(halves)
+        column.addWidget(halves(self.side, self._stack, (self._look.size(280), 800)))
         self.setAcceptDrops(True)
         self.desk.choose(BOTH)
 

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOpti
 from core.domain.skill import SkillUse
 from ui.icons import pixmap, status_icon
 from ui.theme import Look
-from ui.visible import visible
 from ui.widgets.paint import draw_frame, draw_line, draw_right
 from ui.widgets.times import moment
 from ui.widgets.words import ENTER_KEYS, label
@@ -80,7 +79,7 @@ class UsePainter(QStyledItemDelegate):
         line = box.adjusted(16 + size, 0, -8, 0)
         said = (verdict_words(self, use.verdict), self.tr("version {}").format(use.version), f"{moment(use.at):%d %b}")
         right = draw_right(painter, line, "   ".join(part for part in said if part), fonts.second, theme.third)
-        draw_line(painter, line.adjusted(0, 0, -right - 12, 0), visible(use.title), fonts.text, theme.text)
+        draw_line(painter, line.adjusted(0, 0, -right - 12, 0), use.title, fonts.text, theme.text)
 
 
 class UsedTab(QWidget):

@@ -7,12 +7,13 @@ from typing import Final
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from ui.figures import short_folder
 from ui.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.choice import Choice
+from ui.widgets.dialog_parts import ask_folder
 from ui.widgets.tick import Tick
 from ui.widgets.words import WordsField, label, surface
 
@@ -102,13 +103,8 @@ class BeginBox(QWidget):
             self._apart.setVisible(possible)
 
     def choose_folder(self) -> None:
-        """A dialog of the system; it holds up nothing."""
-        dialog = QFileDialog(self, self.tr("In which folder?"), self._folder or str(Path.home()))
-        dialog.setObjectName("start.folders")
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(self.set_folder)
-        dialog.open()
+        at = self._folder or str(Path.home())
+        ask_folder(self, self.tr("In which folder?"), at, self.set_folder, name="start.folders")
 
     def focus_words(self) -> None:
         self._words.setFocus(Qt.FocusReason.OtherFocusReason)

@@ -110,7 +110,7 @@ class ItemPainter(QStyledItemDelegate):
         if item.folded:
             named += f", {words('its head')}"
         used = draw_line(painter, inner, named, fonts.second, theme.text) + 8
-        draw_line(painter, inner.adjusted(used, 0, 0, 0), visible(item.words), fonts.second, theme.second)
+        draw_line(painter, inner.adjusted(used, 0, 0, 0), item.words, fonts.second, theme.second)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(0, self.look.size(ROW))

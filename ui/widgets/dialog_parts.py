@@ -1,6 +1,9 @@
-"""What dialogs share: the row of buttons at their foot, and how they make room for what is shown later."""
+"""What dialogs share: the row of buttons at their foot, room for what is shown later, and how a folder is asked for."""
 
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QWidget
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QWidget
 
 
 def foot(*buttons: QWidget) -> QHBoxLayout:
@@ -18,3 +21,13 @@ def grow(dialog: QDialog) -> None:
         layout.activate()
         least = dialog.height() if dialog.isVisible() else 0
         dialog.resize(dialog.width(), max(least, layout.totalHeightForWidth(dialog.width())))
+
+
+def ask_folder(over: QWidget, title: str, at: str, told: Callable[[str], object], *, name: str) -> None:
+    """In a dialog of the system; it holds up nothing."""
+    dialog = QFileDialog(over, title, at)
+    dialog.setObjectName(name)
+    dialog.setFileMode(QFileDialog.FileMode.Directory)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.fileSelected.connect(told)
+    dialog.open()

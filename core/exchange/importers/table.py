@@ -12,13 +12,15 @@ from core.exchange.importers.opentelemetry import OpenTelemetry
 from core.exchange.importers.record import Importer
 from core.exchange.importers.swe_agent import SweAgent
 
-GROWING: tuple[Growing, ...] = (Codex(), ClaudeCode(), OpenCode())  # those that can be followed as they grow
+CODEX, CLAUDE_CODE, OPENCODE = Codex(), ClaudeCode(), OpenCode()
+GROWING: tuple[Growing, ...] = (CODEX, CLAUDE_CODE, OPENCODE)  # those that can be followed as they grow
 IMPORTERS: tuple[Importer, ...] = (
-    *GROWING[:2],
+    CODEX,
+    CLAUDE_CODE,
     Atif(),
     OpenTelemetry(),
     Inspect(),
-    *GROWING[2:],
+    OPENCODE,
     MiniSweAgent(),
     SweAgent(),
     OpenHands(),

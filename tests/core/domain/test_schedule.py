@@ -90,7 +90,8 @@ def test_an_interval_is_read_as_it_is_said() -> None:
 
 def test_what_is_said_of_it() -> None:
     day = datetime.fromtimestamp(FIRST / SECOND, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
-    assert words_of(made()) == f"once, {day}" and words_of(made("1d")) == f"every 1d, next {day}"
+    assert words_of(made()) == f"once, {day}" and words_of(made("1d")) == f"every day, next {day}"
+    assert words_of(made("2h")) == f"every 2 hours, next {day}"
     assert words_of(replace(made(), due=0)) == "once, done"
     assert notice_of(Scheduled("k3f9", FIRST)) == "begun by your schedule k3f9 (once)"
     late = notice_of(Scheduled("k3f9", FIRST, "1d", 2, late=True))

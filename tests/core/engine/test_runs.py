@@ -28,6 +28,7 @@ from core.domain.question import Answer, QuestionAnswered, QuestionAsked
 from core.domain.text import Text
 from core.engine.doubt import Doubt
 from core.engine.drafts import Draft
+from core.engine.runs import CUT, UNHEARD
 from core.models.catalogue import Catalogue
 from core.models.model import Delta, Request
 from tests.core.engine.scenes import bounded, calling, opened, played
@@ -186,6 +187,23 @@ def test_a_question_outlives_the_program(tmp_path: Path) -> None:
     bounded(main())
 
 
+def test_an_answer_that_no_run_heard_is_no_crash(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.start(played(ASK, {"text": "You said {{answer}}"}))
+            await scene.until(QuestionAsked)
+        async with opened(tmp_path) as scene:
+            [(_, question)] = scene.engine.questions()
+            await scene.engine.answer(question.id, Answer("A"))
+        async with opened(tmp_path) as scene:
+            assert (await scene.events(session))[-1] == RunInterrupted(UNHEARD)
+            await scene.engine.resume(session)
+            await scene.engine.wait(session)
+            assert scene.status(session) == "done"
+
+    bounded(main())
+
+
 def test_an_answer_while_the_run_is_taken_up_is_heard_once(tmp_path: Path) -> None:
     async def main() -> None:
         for _ in range(10):
@@ -231,9 +249,7 @@ def test_a_call_that_may_have_run_needs_a_word(tmp_path: Path, settle: str) -> N
         session = await _crashed_in_a_call(tmp_path)
         async with opened(tmp_path) as scene:
             assert scene.status(session) == "interrupted"
-            assert (await scene.events(session))[-1] == RunInterrupted(
-                "Journeyman ended while the run was going.", ("r1c1",)
-            )
+            assert (await scene.events(session))[-1] == RunInterrupted(CUT, ("r1c1",))
             with pytest.raises(Doubt, match="echo x >> effect"):
                 await scene.engine.resume(session)
             await scene.engine.resume(session, settle)  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
 """An import that is cut, by a person or by a kill, goes on where it was: nothing is lost, nothing comes twice."""
 
 import asyncio
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,9 @@ import pytest
 
 from core.domain.events import CallStarted, PersonSpoke, Replied, RunEvent, ToolReturned
 from core.domain.exchanged import RecordKept
+from core.domain.problems import Problem
 from core.exchange import reading
+from core.store.bulk import Bulk
 from tests.bench.transcript import transcript
 from tests.core.exchange.home import Home, home
 
@@ -72,7 +75,10 @@ def test_a_kill_in_the_middle(lines: int, long: Path, tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_cancel_in_the_middle(long: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("again_s", [(), (0.0, 0.01, 0.02)], ids=["once", "again and again"])
+def test_a_cancel_in_the_middle(again_s: tuple[float, ...], long: Path, tmp_path: Path) -> None:
+    """A person cuts it; then the window is closed, and says so once more."""
+
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
             begun: list[str] = []
@@ -80,6 +86,8 @@ def test_a_cancel_in_the_middle(long: Path, tmp_path: Path) -> None:
             def begin(session: str) -> None:
                 begun.append(session)
                 task.cancel()
+                for wait_s in again_s:
+                    asyncio.get_running_loop().call_later(wait_s, task.cancel)
 
             task = asyncio.create_task(made.desk.bring(long, begun=begin))
             await asyncio.wait({task})
@@ -88,6 +96,60 @@ def test_a_cancel_in_the_middle(long: Path, tmp_path: Path) -> None:
             assert row and row.status == "stopped"  # nothing more is read by now
             assert (await made.desk.bring(long)).session == begun[0]
             assert await told(made, begun[0]) == await at_once(tmp_path / "b.db", long)
+
+    asyncio.run(main())
+
+
+def test_a_disk_that_is_full_for_the_last_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few words more would fit, but they would say that all of it was read."""
+    file, sizes = transcript(tmp_path, 1_500_000), list[int]()
+
+    def hear(done: int, size: int) -> None:
+        sizes.append(done)
+
+    async def main() -> None:
+        async with home(tmp_path / "b.db") as made:
+            whole = await told(made, (await made.desk.bring(file, hear)).session)
+        async with home(tmp_path / "a.db") as made:
+            monkeypatch.setattr(made.database, "relieve", lambda: False)
+            pour, poured = made.journal.pour, 0
+
+            async def into_little(session: str, many: Bulk) -> None:
+                nonlocal poured
+                poured += 1
+                if poured == len(sizes):
+                    await made.database.do(lambda db: _limit(db, 12))
+                await pour(session, many)
+
+            monkeypatch.setattr(made.journal, "pour", into_little)
+            with pytest.raises(Problem, match="The disk is full"):
+                await made.desk.bring(file)
+            await made.database.do(lambda db: _limit(db, 1_000_000))
+            assert await told(made, (await made.desk.bring(file)).session) == whole
+
+    asyncio.run(main())
+
+
+def _limit(db: sqlite3.Connection, pages: int) -> None:
+    """So many pages more fit."""
+    (used,) = db.execute("PRAGMA page_count").fetchone()
+    db.execute(f"PRAGMA max_page_count = {used + pages}")
+
+
+def test_what_cannot_be_indexed_now_is_told_and_ends_nothing(tmp_path: Path) -> None:
+    file, heard = transcript(tmp_path, 300_000), asyncio.Queue[BaseException]()
+
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            await made.desk.bring(file)
+            (tmp_path / "a.db").rename(tmp_path / "away.db")
+            task = asyncio.create_task(made.desk.keep_findable(heard.put_nowait))
+            assert "was removed" in str(await heard.get()) and not task.done()
+            (tmp_path / "away.db").rename(tmp_path / "a.db")
+            await made.desk.make_findable()
+            assert not made.reader.unsearched() and not task.done()
+            task.cancel()
+            await asyncio.wait({task})
 
     asyncio.run(main())
 

@@ -193,6 +193,29 @@ def test_what_is_stopped_and_watched_again_goes_on(tmp_path: Path) -> None:
     run(tmp_path, then)
 
 
+def test_where_nothing_can_be_written_it_is_told_and_nothing_is_left_out(tmp_path: Path) -> None:
+    lines = CLAUDE.read_bytes().splitlines(keepends=True)
+    data, away = tmp_path / "data" / "a.db", tmp_path / "away.db"
+
+    async def act(person: Watched) -> None:
+        path = person.place(CLAUDE)
+        path.write_bytes(b"".join(lines[:8]))
+        await person.until(lambda rows: rows and rows[0].steps > 1)
+        data.rename(away)
+        with path.open("ab") as file:
+            file.writelines(lines[8:12])
+        await person.until(lambda rows: False)
+        assert "was removed" in str(person.troubles.pop())
+        away.rename(data)
+        with path.open("ab") as file:
+            file.writelines(lines[12:])
+        (row, *_) = await person.until(lambda rows: rows and rows[0].status == "done" and rows[0].seq > 30)
+        whole = await imported(tmp_path, path)
+        assert (await held(person.made, (row.id,)))[1:] == whole[1:] and not person.troubles
+
+    run(tmp_path, act)
+
+
 def test_opencode_grows_in_its_database(tmp_path: Path) -> None:
     async def act(person: Watched) -> None:
         path = person.folder / ".local" / "share" / "opencode" / "opencode.db"

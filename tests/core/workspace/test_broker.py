@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -238,6 +238,26 @@ while swap() == 0: pass
 """  # renameat2 with RENAME_EXCHANGE: a folder and a link change places, as fast as it goes
 
 
+def raced(paths: Iterable[Path], look: Callable[[int], None]) -> None:
+    """Look, again and again, while the two change places: often it is seen, and often refused."""
+    other = subprocess.Popen([sys.executable, "-IS", "-c", SWAP, *paths], stdout=subprocess.PIPE)
+    assert other.stdout and other.stdout.readline() == b"0\n"
+    seen, turn = {"read": 0, "refused": 0}, 0
+    try:
+        until = time.monotonic() + RACE_S / 2
+        while time.monotonic() < until:
+            turn += 1
+            try:
+                look(turn)
+                seen["read"] += 1
+            except Problem:
+                seen["refused"] += 1
+    finally:
+        other.kill()
+        other.communicate()
+    assert min(seen.values()) > 10, seen
+
+
 by_number = pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="renameat2's number")
 
 
@@ -247,26 +267,15 @@ def test_p8_a_swap_race_leaks_nothing(broker: Broker, ground: Ground) -> None:
     (ground.outside / "inner" / "file").write_bytes(CANARY)
     (ground.folder / "swapped").symlink_to(ground.outside / "inner")
     paths = [ground.folder / name for name in ("real", "swapped")]
-    other = subprocess.Popen([sys.executable, "-IS", "-c", SWAP, *paths], stdout=subprocess.PIPE)
-    assert other.stdout and other.stdout.readline() == b"0\n"
-    seen, tried = {"read": 0, "refused": 0}, 0
-    try:
-        until = time.monotonic() + RACE_S / 2
-        while time.monotonic() < until:
-            tried += 1
-            try:
-                if tried % 50:
-                    assert broker.read("real/file") == b"inside", "it leaked"
-                else:
-                    broker.write("real/mine", b"inside")  # two syncs each, so seldom
-                seen["read"] += 1
-            except Problem:
-                seen["refused"] += 1
-    finally:
-        other.kill()
-        other.communicate()
-    assert names(ground.outside / "inner") == ["file"]
-    assert ground.intact() and min(seen.values()) > 10, seen
+
+    def look(turn: int) -> None:
+        if turn % 50:
+            assert broker.read("real/file") == b"inside", "it leaked"
+        else:
+            broker.write("real/mine", b"inside")  # two syncs each, so seldom
+
+    raced(paths, look)
+    assert names(ground.outside / "inner") == ["file"] and ground.intact()
 
 
 @by_number
@@ -282,21 +291,12 @@ def test_p8_a_link_that_is_turned_round_shows_no_keys(broker: Broker, ground: Gr
         with pytest.raises(Problem):
             broker.read(name, keys=False)
     assert broker.read(".env") == CANARY, "a person's own look"
-    other = subprocess.Popen([sys.executable, "-IS", "-c", SWAP, plain, link], stdout=subprocess.PIPE)
-    assert other.stdout and other.stdout.readline() == b"0\n"
-    seen = {"read": 0, "refused": 0}
-    try:
-        until = time.monotonic() + RACE_S / 2
-        while time.monotonic() < until:
-            try:
-                assert broker.read("plain", keys=False) == b"inside", "it leaked"
-                seen["read"] += 1
-            except Problem:
-                seen["refused"] += 1
-    finally:
-        other.kill()
-        other.communicate()
-    assert keys.read_bytes() == CANARY and min(seen.values()) > 10, seen
+
+    def look(_: int) -> None:
+        assert broker.read("plain", keys=False) == b"inside", "it leaked"
+
+    raced((plain, link), look)
+    assert keys.read_bytes() == CANARY
 
 
 MOUNTED = """

@@ -1,14 +1,26 @@
 """The settings by hand: every field of the schema is there, searched, told when changed."""
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLabel, QLineEdit, QListWidget, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QFileDialog,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QPushButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from core.domain.rules import Rule
 from core.domain.tiers import Tiers
-from core.settings.schema import MODELS, WEB, Settings
+from core.settings.schema import MEMORY, MODELS, WEB, Settings
 from core.store.weights import Weight
 from tests.ui.hands import click, find, press, write
 from ui.settings.agents import AgentsPage
@@ -69,6 +81,21 @@ def test_changes_are_told_when_they_are_finished(dialog: SettingsDialog) -> None
         ("theme", "contrast"), ("max_rounds", 30), ("model", "ollama/qwen3"), ("tiers", Tiers(small=("a/b", "c/d"))),
     ]  # fmt: skip
     assert not dialog.findChildren(QCheckBox, "settings.reduced_motion")
+
+
+def test_a_folder_is_typed_or_chosen(dialog: SettingsDialog, tmp_path: Path) -> None:
+    told: list[tuple[str, object]] = []
+    dialog.changed.connect(lambda name, value: told.append((name, value)))
+    dialog.show_page(MEMORY)
+    field = find(dialog, QLineEdit, "settings.meaning.path")
+    write(field, "/models/small")
+    press(field, Qt.Key.Key_Return)
+    click(find(dialog, QPushButton, "settings.meaning.choose"))
+    asked = find(dialog, QFileDialog, "settings.meaning.folders")
+    asked.fileSelected.emit(str(tmp_path))
+    asked.close()
+    assert field.text() == str(tmp_path)
+    assert told == [("meaning", "/models/small"), ("meaning", str(tmp_path))]
 
 
 def test_numbers_and_words_are_written_as_people_do(dialog: SettingsDialog) -> None:

@@ -50,7 +50,7 @@ def test_rows_say_what_there_is_and_what_went_wrong(page: SchedulesPage) -> None
     page.session_wanted.connect(told.append)
     page.show_schedules([replace(ONE, session="abcdefgh", skipped=2, trouble="No model is set up.")])
     words = " ".join(label.text() for label in page.findChildren(QLabel))
-    assert "every 1d, next" in words and "without a session: 2" in words and "No model is set up." in words
+    assert "every day, next" in words and "without a session: 2" in words and "No model is set up." in words
     click(find(page, QPushButton, "settings.schedule.k3f9.session"))
     click(find(page, QPushButton, "settings.schedule.k3f9.remove"))
     assert told == ["abcdefgh", "k3f9"]

@@ -19,7 +19,6 @@ from ui.theme import Look, blend
 from ui.timeline.bare_table import BareTable
 from ui.timeline.waterfall.rows import YOURS, RunBars
 from ui.timeline.waterfall.scale import Scale
-from ui.visible import visible
 from ui.widgets.paint import draw_line
 
 ROW: Final = 26
@@ -74,7 +73,7 @@ class BarPainter(QStyledItemDelegate):
             return
         said, fonts = words(verb(step.kind, step.status)), self.look.fonts
         took = draw_line(painter, place, said, fonts.text, theme.text)
-        draw_line(painter, place.adjusted(took + 6, 0, 0, 0), visible(step.object), fonts.text, theme.second)
+        draw_line(painter, place.adjusted(took + 6, 0, 0, 0), step.object, fonts.text, theme.second)
 
     def _bar(self, painter: QPainter, box: QRect, step: Step, ground: QColor) -> None:
         theme, fonts = self.look.theme, self.look.fonts
