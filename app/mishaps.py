@@ -26,6 +26,7 @@ class Mishaps(QObject):
     def show(self, crash: Crash) -> None:
         """What can be saved is saved first: the next thing may be worse."""
         self._window.keep_state()
+        self._window.state.flush()
         if self._dialog:
             self._dialog.add(crash.report)
         elif crash.line in self._seen:

@@ -117,6 +117,7 @@ class Program(QObject):
         if self._tray:
             self._tray.close()
         self.window.stop_reading()
+        self._state.flush()
         self._shell.deleteLater()
         if self._reader:
             self._reader.close()

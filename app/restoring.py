@@ -37,6 +37,7 @@ def restored(state: WindowState) -> str | Trouble | None:
     parts = [state.text(f"{WHY}/{number}") for number in range(3)]
     for name in (SAID, *(f"{WHY}/{number}" for number in range(3))):
         state.keep_text(name, "")
+    state.flush()
     if parts[0]:
         return Trouble(*parts)
     return said or None

@@ -192,7 +192,6 @@ class MainWindow(QWidget):
         state.keep_text("page", self.selection.page)
         self.desk.keep()
         self.desk.keep_drafts()
-        state.flush()
 
     def give_back(self, session: str, words: str) -> None:
         """What could not be sent stands in the composer again."""

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPlainTextEdit, QPushButton
 
 from tests.core.store.made import fill
 from tests.ui.hands import click, find, write
 from tests.ui.test_desktop import Person, live, until
+from ui.window_state import WindowState
 
 
 def test_a_session_goes_to_the_trash_comes_back_and_goes_for_good(qapp: QApplication, home: Path) -> None:
@@ -75,11 +75,6 @@ def test_a_draft_is_on_the_disk_when_it_was_told(qapp: QApplication, home: Path)
         await until(lambda: window.selection.session == name, "the session")
         write(find(window.view, QPlainTextEdit, "composer.input"), "not sent yet")
 
-        def kept() -> bool:  # as another process would read it after a kill
-            file = home / "window.ini"
-            return file.exists() and b"not sent yet" in file.read_bytes()
-
-        await until(kept, "the draft in the file")
-        assert QSettings(str(home / "window.ini"), QSettings.Format.IniFormat).value(f"drafts/{name}") == "not sent yet"
+        await until(lambda: WindowState(home).draft(name) == "not sent yet", "the draft in the file, as after a kill")
 
     live(qapp, home, act)
