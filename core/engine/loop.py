@@ -199,13 +199,12 @@ async def perform(run: Work, call: Call) -> None:
         asked = AskedInCall(run, call.id)
         place = run.place.acting(call.id, permitted.word, asked)
         events, blobs = await run.act(tool, call.id, parameters, place, run.seen)
-        await begun
         await asked.withdraw()
     except asyncio.CancelledError:
         await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
         raise
     facts = tainted(run.talk.rights.taint, tool, call.id, started.object, events, trusted=run.trusted)
-    await run.record(*facts, blobs=blobs)
+    await run.record_behind(begun, *facts, blobs=blobs)
     await run.hooked("after call", call.tool, call={"id": call.id, "tool": call.tool, "result": _outcome(facts)})
 
 

@@ -226,6 +226,17 @@ class Work:
         """The same, for an act that need not wait until it is done."""
         return self.journal.begin(self.session, *events)
 
+    async def record_behind(
+        self, begun: asyncio.Future[Entry], *events: RunEvent, blobs: dict[str, bytes] | None = None
+    ) -> None:
+        """Facts that follow others, which may still be on their way: nobody waits for the first to send the second."""
+        kept = self.journal.begin(self.session, *events, blobs=blobs)
+        try:
+            await begun
+            await kept
+        finally:
+            kept.cancel()  # where the first failed nobody asks for the second
+
     async def walls(self, tool: Tool) -> tuple[RunEvent, ...]:
         """How well commands are confined, as a fact, before the first that runs."""
         walls = self.place.walls

@@ -31,11 +31,15 @@ class Read:
 
 
 async def run(parameters: Read, place: Place) -> Result:
-    return await asyncio.to_thread(_read, parameters, place)
+    body = place.broker.read_small(parameters.path, keys=False)
+    return await asyncio.to_thread(_read, parameters, place) if body is None else _result(parameters, body)
 
 
 def _read(parameters: Read, place: Place) -> Result:
-    body = place.broker.read(parameters.path, keys=False)
+    return _result(parameters, place.broker.read(parameters.path, keys=False))
+
+
+def _result(parameters: Read, body: bytes) -> Result:
     if kind := _seen_as(body):
         return _show(parameters.path, kind, body)
     if b"\0" in body[:8192]:

@@ -16,6 +16,7 @@ from core.workspace import beneath
 from core.workspace.paths import outside, relative, shown
 
 READ_LIMIT = 8 << 20
+SMALL = 128 << 10
 WRITE_LIMIT = 32 << 20
 
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -67,14 +68,24 @@ class Broker:
                 return None
 
     def read(self, name: str, limit: int = READ_LIMIT, *, keys: bool = True) -> bytes:
-        """The contents of an ordinary file of a sane size. Without `keys` none that holds any: what is open is
-        looked at, for a link on the way may have been turned round since somebody looked at the name."""
+        """The contents of an ordinary file of a sane size. Without `keys` none that holds any."""
+        with self._to_read(name, keys) as descriptor:
+            return _contents(descriptor, name, limit)
+
+    def read_small(self, name: str, *, keys: bool = True) -> bytes | None:
+        """The same of a file that is read in less time than a thread takes to begin; None of a larger one."""
+        with self._to_read(name, keys) as descriptor:
+            return _contents(descriptor, name, READ_LIMIT) if os.fstat(descriptor).st_size <= SMALL else None
+
+    @contextlib.contextmanager
+    def _to_read(self, name: str, keys: bool) -> Iterator[int]:
+        """What is open is looked at: a link on the way may have been turned round since somebody looked at the name."""
         with self._spoken(name, f"There is no file {shown(name)}."):
             descriptor = self._open(self._root, self._name(name), _READ)
             try:
                 if not keys and is_secret(self._place(descriptor)):
                     raise Problem(f"{shown(name)} holds secrets.", "", "A person can open it, an agent cannot.")
-                return _contents(descriptor, name, limit)
+                yield descriptor
             finally:
                 os.close(descriptor)
 

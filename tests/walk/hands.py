@@ -62,9 +62,9 @@ class Mouse:
 
     def session(self, title: str) -> None:
         if not _rows(self.walker, title):
-            self.walker.click("sessions.search_button")
-            self.walker.has_focus("sessions.search")
-            self.walker.write(title)
+            if not self.walker.seen("sessions.search"):
+                self.walker.click("sessions.search_button")
+            self.write_into("sessions.search", title)
         self.walker.click("sessions.list", title, "cell")
         self.walker.thing("run.title", title)
 

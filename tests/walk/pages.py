@@ -2,6 +2,7 @@
 
 import json
 
+from core.domain.sessions import SessionRow
 from core.store.reader import Reader
 from tests.e2e.tree import CHECKED
 from tests.walk.runs import begun
@@ -141,9 +142,14 @@ def file_away(walk: Walk) -> None:
         walk.walker.until(lambda: len(walk.rows()) == count, "it is back")
 
 
+def named_apart(walk: Walk) -> list[SessionRow]:
+    """One of each title: a fork has that of what it was forked from."""
+    return list({row.title: row for row in walk.rows()}.values())
+
+
 def beside(walk: Walk) -> None:
     """Two sessions side by side."""
-    first, second = walk.chance.sample(walk.rows(), 2)
+    first, second = walk.chance.sample(named_apart(walk), 2)
     walk.hands.session(first.title)
     walk.hands.command("Show another session beside", "ctrl+shift+s")
     walk.walker.has_focus("palette.field")
@@ -158,7 +164,7 @@ def beside(walk: Walk) -> None:
 
 def tabs(walk: Walk) -> None:
     """Two sessions at hand, and from one to the other; then each tab is closed."""
-    for row in walk.chance.sample(walk.rows(), 2):
+    for row in walk.chance.sample(named_apart(walk), 2):
         walk.hands.session(row.title)
         walk.hands.command("Keep the session in a tab", "ctrl+t")
     walk.walker.thing("side.tabs", role="page tab")

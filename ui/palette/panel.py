@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtGui import QCursor, QFontMetrics, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -126,6 +126,7 @@ class Palette(QFrame):
         self._recent: Sequence[str] = ()
         self._act: Callable[[str], object] = lambda _: None
         self._before: QWidget | None = None
+        self._pointer = QCursor.pos()
         self.setObjectName("palette")
         self.setAccessibleName(self.tr("Commands"))
         self.setProperty("surface", "card")
@@ -154,7 +155,7 @@ class Palette(QFrame):
         column.addWidget(self._list)
         self._field.textChanged.connect(self._sort)
         self._list.clicked.connect(lambda _: self._choose())
-        self._list.entered.connect(self._list.setCurrentIndex)
+        self._list.entered.connect(self._point_at)
         parent.installEventFilter(self)
         self.hide()
 
@@ -190,7 +191,13 @@ class Palette(QFrame):
         self._none.setFont(look.fonts.text)
         self._fit()
 
+    def _point_at(self, index: QModelIndex) -> None:
+        """A pointer that lies where lines come up under it chooses nothing."""
+        if QCursor.pos() != self._pointer:
+            self._list.setCurrentIndex(index)
+
     def _sort(self) -> None:
+        self._pointer = QCursor.pos()
         self._model.show_found(sort(self._entries, self._field.text(), self._recent))
         first = next((n for n, found in enumerate(self._model.found) if found.entry.can), -1)
         self._list.setCurrentIndex(self._model.index(first))
@@ -241,6 +248,7 @@ class Palette(QFrame):
 
     def _move(self, key: int) -> None:
         """Round and round, past what cannot be done now."""
+        self._pointer = QCursor.pos()
         steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -ROWS + 1, Qt.Key.Key_PageDown: ROWS - 1}
         can = [n for n, found in enumerate(self._model.found) if found.entry.can]
         if not can:

@@ -25,6 +25,7 @@ from core.domain.events import (
 )
 from core.domain.question import Answer, QuestionAsked
 from core.domain.text import Text
+from core.workspace.broker import SMALL
 from tests.core.engine.scenes import Scene, bounded, calling, opened, played
 
 READ = calling("read", path="a.txt")
@@ -183,7 +184,7 @@ def test_reads_of_a_reply_go_together_and_writes_in_order(tmp_path: Path) -> Non
     async def main() -> None:
         async with opened(tmp_path) as scene:
             for name in "abc":
-                (scene.folder / name).write_text(name)
+                (scene.folder / name).write_text(name * (SMALL + 1))  # what is small is read at once
             calls = [
                 {"name": "read", "arguments": {"path": "a"}},
                 {"name": "read", "arguments": {"path": "b"}},

@@ -17,7 +17,7 @@ from core.tools.place import Place
 from core.tools.read import READ, Read
 from core.tools.tool import Result, Tool
 from core.tools.write import WRITE, Write
-from core.workspace.broker import READ_LIMIT
+from core.workspace.broker import READ_LIMIT, SMALL
 from core.workspace.paths import workspace
 from core.workspace.thread import to_its_end
 from tests.core.tools.calls import placed
@@ -47,6 +47,18 @@ def test_a_file_is_read_whole_or_in_part(tmp_path: Path) -> None:
     assert beyond.failed and "4 lines" in beyond.output.head
     (tmp_path / "empty").touch()
     assert read(tmp_path, "empty").output.head == ""
+
+
+def test_only_a_large_file_is_worth_a_thread(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with placed(tmp_path) as place:
+            for size, at_once in ((SMALL, True), (SMALL + 1, False)):
+                (tmp_path / "a").write_bytes(b"x" * size)
+                reading = asyncio.ensure_future(READ.run(Read("a"), place))
+                await asyncio.sleep(0)
+                assert reading.done() == at_once and len((await reading).output) == size
+
+    asyncio.run(test())
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:

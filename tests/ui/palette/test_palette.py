@@ -2,7 +2,8 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtGui import QCursor
+from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QLineEdit, QListView, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -82,6 +83,24 @@ def test_arrows_pass_over_what_cannot_be_done_and_go_round(look: Look, around: Q
     press(field, Qt.Key.Key_Up)
     press(field, Qt.Key.Key_Return)
     assert done == ["theme"]
+
+
+def test_a_pointer_that_rests_where_lines_come_up_chooses_nothing(look: Look, around: QWidget) -> None:
+    palette = Palette(look, around)
+    palette.open_with(ENTRIES, "What shall be done?", str)
+    listed = find(palette, QListView, "palette.list")
+    last = listed.visualRect(listed.model().index(3, 0)).center()
+    QCursor.setPos(listed.viewport().mapToGlobal(last))
+    palette.leave()
+    palette.open_with(ENTRIES, "What shall be done?", str)
+    for moved in (False, True):
+        if moved:
+            press(find(palette, QLineEdit, "palette.field"), Qt.Key.Key_Down)
+        chosen = listed.currentIndex().row()
+        QTest.mouseMove(listed.viewport(), last)
+        assert listed.currentIndex().row() == chosen != 3
+    QTest.mouseMove(listed.viewport(), listed.visualRect(listed.model().index(0, 0)).center())
+    assert listed.currentIndex().row() == 0
 
 
 def test_escape_and_the_same_key_again_close_it(look: Look, around: QWidget) -> None:

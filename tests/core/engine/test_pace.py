@@ -1,0 +1,73 @@
+"""A round waits for the disk no oftener than it must: what only looks goes on while its start is written."""
+
+import asyncio
+import gc
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
+
+from core.domain.events import CallStarted, Replied, ToolReturned
+from core.store.database import Job
+from core.store.opening import FILE
+from core.store.told import Told
+from tests.core.engine.scenes import BOUND_S, bounded, calling, opened, played
+
+SCRIPT = played(calling("read", path="a.txt"), {"text": "It says hello."})
+
+
+def test_a_result_stands_in_line_before_its_start_is_written(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with opened(tmp_path) as scene:
+            (scene.folder / "a.txt").write_text("hello\n")
+            database, loop, go_on = scene.services.opened.database, asyncio.get_running_loop(), threading.Event()
+            assert database is not None
+            told_apart: list[bool] = []
+            heard: list[type] = []
+
+            def hear(told: Told) -> None:
+                event = told.entry.event
+                heard.append(type(event))
+                if isinstance(event, Replied) and event.calls:  # from here on the disk is slow
+                    database.put(Job(lambda db: go_on.wait(BOUND_S), lambda *_: None, loop, alone=True))
+                if isinstance(event, CallStarted):
+                    loop.call_soon(lambda: told_apart.append(heard[-1] is CallStarted))
+
+            scene.engine.listen(hear)
+            session = await scene.start(SCRIPT)
+            await scene.until(Replied)
+            for _ in range(100):
+                await asyncio.sleep(0)
+            assert heard[-1] is Replied, "nothing is told before it is safe"
+            go_on.set()
+            await scene.engine.wait(session)
+            assert scene.status(session) == "done" and told_apart == [False]
+            assert heard.index(ToolReturned) == heard.index(CallStarted) + 1
+
+    bounded(test())
+
+
+def test_a_start_that_cannot_be_written_ends_its_run(tmp_path: Path) -> None:
+    async def test() -> None:
+        unheard: list[str] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context["message"]))
+        async with opened(tmp_path) as scene:
+            (scene.folder / "a.txt").write_text("hello\n")
+            with closing(sqlite3.connect(tmp_path / FILE)) as db:
+                db.execute(
+                    "CREATE TRIGGER no BEFORE INSERT ON entry WHEN NEW.kind = 'call_started'"
+                    " BEGIN SELECT RAISE(ABORT, 'not now'); END"
+                )
+            session = await scene.run(SCRIPT)
+            assert scene.status(session) == "failed" and "not now" in str(scene.bugs)
+            assert "CallStarted" not in await scene.kinds(session)
+            with closing(sqlite3.connect(tmp_path / FILE)) as db:
+                db.execute("DROP TRIGGER no")
+            await scene.engine.say(session, "Once more.")
+            await scene.engine.wait(session)
+            assert scene.status(session) == "done"
+            assert (await scene.kinds(session)).count("CallStarted") == 1
+        gc.collect()
+        assert unheard == []
+
+    bounded(test())
