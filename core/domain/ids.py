@@ -32,5 +32,5 @@ def run_id(session: str, number: int) -> str:
 
 
 def memory_id() -> str:
-    """Of a memory, which a person or an agent may have to type."""
-    return secrets.token_bytes(7).translate(_SIGNS).decode()
+    """Of a memory. Its start is enough to type; the whole is long enough that none of a million is like another."""
+    return secrets.token_bytes(12).translate(_SIGNS).decode()

@@ -155,10 +155,11 @@ class Memories:
 
     async def add_all(self, said: Iterable[tuple[Said, Source]]) -> int:
         """Many new memories as they are, checked but not compared with what is there; how many."""
-        at = self._clock()
+        at, given = self._clock(), list(said)
+        names = sorted(memory_id() for _ in given)  # in order: each goes into the index beside the one before it
         changes = [
-            Change(memory_id(), 1, at, "kept", source.by, checked(one), source.session, source.seq, source.why)
-            for one, source in said
+            Change(name, 1, at, "kept", source.by, checked(one), source.session, source.seq, source.why)
+            for name, (one, source) in zip(names, given, strict=True)
         ]
         for start in range(0, len(changes), BATCH):
             await self.book.write(partial(MemoryRows.add_all, changes=changes[start : start + BATCH]))

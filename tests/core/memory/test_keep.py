@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from core.domain.ids import ALPHABET, memory_id
 from core.domain.memory import Said
 from core.domain.problems import Problem
 from core.memory.keep import Limits, Source
+from core.memory.words import words
 from tests.core.memory.made import done, keep, memories_at
 
 
@@ -83,6 +85,7 @@ SECRETS = (
     "The password is hunter2",
     "Log in with password: correct-horse",
     "AKIAABCDEFGHIJKLMNOP is the deploy user",
+    "The \u017fecret is hunter2222",
     "Pay with card 4111 1111 1111 1111",
     "Their account is DE89 3704 0044 0532 0130 00",
     "Social security 123-45-6789 belongs to the owner",
@@ -114,6 +117,16 @@ def test_secrets_and_numbers_of_persons_are_refused_with_the_reason(tmp_path: Pa
 def test_what_only_looks_like_a_secret_is_kept(tmp_path: Path, text: str) -> None:
     with memories_at(tmp_path) as memories:
         assert keep(memories, text).did == "kept"
+
+
+def test_the_words_of_plain_letters_are_found_as_those_of_all_others_are() -> None:
+    for text in ("readFile opens HTTPServer_port 8080", "a-b\x1cc\tD.e'f", "", "x" * 41 + " kept"):
+        assert words(text) == words(f"{text} é")[:-1]
+    assert words("readFile opens my_Big2House") == ["read", "file", "open", "my", "big2house"]
+
+
+def test_no_two_memories_of_a_million_share_an_id() -> None:
+    assert len(ALPHABET) ** len(memory_id()) > 10**6 * 10**6 * 10**4  # pairs, and how seldom one of them is equal
 
 
 def test_what_says_nothing_or_too_much_is_refused(tmp_path: Path) -> None:
