@@ -9,8 +9,8 @@ _SPOKEN = re.compile(
     r"(?i)\b(pass(?:word|phrase|code)|passwd|pin|secret|api[ _-]?key|access[ _-]?key|token|kennwort|passwort)\b"
     r"[^\n.;]{0,40}?(?:\bis\b|\bist\b|=|:)\s*[\"'`]?(?P<value>[^\s\"'`,;]{4,200})"
 )
-_HINTS = re.compile(r"(?i)pass|pin|secret|key|token|kennwort")  # without one of them it tells none
-_MANY_DIGITS = re.compile(r"(?:\d[^\d\n]{0,6}){9}")
+_HINTS = ("pass", "pin", "secret", "key", "token", "kennwort")  # without one of them it tells none
+_MANY_DIGITS = re.compile(r"\d(?:[^\d\n]{0,6}\d){8}")
 _DIGITS = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])")
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}\b")
 _SOCIAL = re.compile(r"(?<![\w-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
@@ -26,7 +26,7 @@ def refusal(text: str) -> str:
     """Why this may not be kept, in words; empty when it may."""
     if found := _PLAIN.findings(text):
         return f"It holds a secret ({found[0].kind})."
-    spoken = _SPOKEN.search(text) if _HINTS.search(text) else None
+    spoken = _SPOKEN.search(text) if _may_tell(text) else None
     if spoken and spoken["value"].lower().rstrip(".") not in _HARMLESS:
         return f"It tells a secret ({spoken[1].lower()})."
     numbers = _NUMBERS if _MANY_DIGITS.search(text) else ()
@@ -34,6 +34,12 @@ def refusal(text: str) -> str:
         if any(is_one(match[0]) for match in pattern.finditer(text)):
             return f"It holds a number of a person ({name})."
     return ""
+
+
+def _may_tell(text: str) -> bool:
+    """Few sentences hold a hint. Outside of ASCII more than one sign counts as the same letter."""
+    folded = text.lower()
+    return not text.isascii() or any(hint in folded for hint in _HINTS)
 
 
 def without_secrets(text: str) -> str:

@@ -1,6 +1,6 @@
 """Keep a sentence: refused where it must not be kept, merged where it is known, linked where another says otherwise."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +12,7 @@ from core.memory.guard import refusal
 from core.memory.index import print_of
 from core.memory.rank import NOTHING, fitting
 from core.memory.words import telling
-from core.store.memory_rows import MemoryRows
+from core.store.memory_rows import MemoryRows, Place
 
 NEIGHBOURS = 8  # memories that a new one is compared with
 
@@ -85,9 +85,9 @@ def keep(rows: MemoryRows, said: Said, source: Source, at: int, means: Mapping[i
 
     `means` is how near others are by what they mean, where that is known.
     """
-    place = rows.number(said.reach, said.place)
-    near = () if said.kind == "outcome" else _neighbours(rows, said, means)
-    known = rows.same(place, said.kind, print_of(said.text)) if said.kind != "outcome" else ""
+    places = rows.places([(said.reach, said.place)]) if said.kind != "outcome" else []
+    known = rows.same(places[0].number, said.kind, print_of(said.text)) if places else ""
+    near = () if known else _neighbours(rows, said, places, means)
     same = rows.memory(known) if known else next((one for one in near if _same(one, said)), None)
     if same:
         again = source.change(same.id, same.version + 1, at, "seen again")
@@ -111,13 +111,14 @@ def looked_at(
     rows: MemoryRows, said: Said, means: Mapping[int, float] = NOTHING
 ) -> tuple[Memory | None, tuple[Memory, ...]]:
     """What keeping it would find: the memory that says the same, and those that say otherwise."""
-    near = _neighbours(rows, said, means)
+    near = _neighbours(rows, said, rows.places([(said.reach, said.place)]), means)
     same = next((one for one in near if _same(one, said)), None)
     return same, _contrary(rows, near, said, means)
 
 
-def _neighbours(rows: MemoryRows, said: Said, means: Mapping[int, float]) -> tuple[Memory, ...]:
-    places = rows.places([(said.reach, said.place)])
+def _neighbours(
+    rows: MemoryRows, said: Said, places: Sequence[Place], means: Mapping[int, float]
+) -> tuple[Memory, ...]:
     fits = fitting(rows, said.text, places, NEIGHBOURS, 4 * NEIGHBOURS, means)
     return tuple(rows.by_keys([fit.key for fit in fits]))
 

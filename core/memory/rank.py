@@ -110,11 +110,23 @@ def _chosen(rows: MemoryRows, terms: Sequence[_Term], weights: dict[str, float],
             points[key] = points.get(key, 0.0) + weight
     common = [term.word for term in terms if term.about >= POSTINGS]
     if len(common) == len(terms) and len(common) > 1:
-        for words in (common, common[: max(2, len(common) // 2)]):
+        few = common[: max(2, len(common) // 2)]
+        some = rows.all_of(few, place.number, WEIGHED)
+        for words, keys in ((common, _whole(rows, common, few, some, place)), (few, some)):
             weight = sum(weights[word] for word in words)
-            for key in rows.all_of(words, place.number, WEIGHED):
+            for key in keys:
                 points[key] = points.get(key, 0.0) + weight
     return sorted(sorted(points, reverse=True), key=points.__getitem__, reverse=True)  # of equals the newest
+
+
+def _whole(
+    rows: MemoryRows, common: Sequence[str], few: Sequence[str], some: Sequence[int], place: Place
+) -> Sequence[int]:
+    """Those with all the words: among those with a few of them, unless there are more of these than were told."""
+    if len(some) >= WEIGHED:
+        return rows.all_of(common, place.number, WEIGHED)
+    rest = set(common) - set(few)
+    return [key for key, words, around in rows.indexed(some) if rest.issubset((*words.split(), *around.split()))]
 
 
 def _weighed(indexed: Iterable[tuple[int, str, str]], weights: dict[str, float], place: Place) -> list[Fit]:
@@ -125,19 +137,21 @@ def _weighed(indexed: Iterable[tuple[int, str, str]], weights: dict[str, float],
     fits = []
     for key, words, around in indexed:
         inside, outside = words.split(), around.split()
+        own_words, near_words = set(inside), set(outside)
         norm = 1 - B + B * len(inside) / average
         norm_around = 1 - B_AROUND + B_AROUND * len(outside) / average_around
         score = share = 0.0
         matched: list[str] = []
         for word, weight in weights.items():
-            count = inside.count(word)
-            often = count / norm
-            if outside and (near := outside.count(word)):
-                often += AROUND * near / norm_around
-            score += weight * often * (K1 + 1) / (often + K1)
-            if count:
+            often = 0.0
+            if word in own_words:
+                often = inside.count(word) / norm
                 matched.append(word)
                 share += weight
-        own = len(matched) / len(set(inside)) if matched else 0.0
+            if word in near_words:
+                often += AROUND * outside.count(word) / norm_around
+            if often:
+                score += weight * often * (K1 + 1) / (often + K1)
+        own = len(matched) / len(own_words) if matched else 0.0
         fits.append(Fit(key, score, share / whole, tuple(matched), own))
     return fits

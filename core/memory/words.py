@@ -14,17 +14,21 @@ _SAYS_NOTHING = (
 EMPTY = frozenset(_SAYS_NOTHING.split())
 EMPTY_STEMS = frozenset(map(stem, EMPTY)) | EMPTY
 _WORD = re.compile(r"[^\W_]+")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_PLAIN = "".join(chr(n).lower() if chr(n).isalnum() else " " for n in range(128))  # ASCII: what `_WORD` finds, at once
+_CAMEL = re.compile(r"[A-Z](?<=[a-z][A-Z])")  # the sign that is rarer comes first
 _SIGNS = re.compile("[぀-ヿ㐀-鿿가-힯]")
 LONGEST = 40  # characters of one word: what is longer is no word anybody asks for
 
 
 def words(text: str) -> list[str]:
     """Every word as a stem, in order, the empty ones too."""
-    if not text.isascii():
+    if text.isascii():
+        found = _CAMEL.sub(r" \g<0>", text).translate(_PLAIN).split()
+    else:
         text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
         text = _SIGNS.sub(lambda sign: f" {sign[0]} ", unicodedata.normalize("NFC", text))
-    return [stem(word) for word in _WORD.findall(_CAMEL.sub(" ", text).lower()) if len(word) <= LONGEST]
+        found = _WORD.findall(_CAMEL.sub(r" \g<0>", text).lower())
+    return [stem(word) for word in found if len(word) <= LONGEST]
 
 
 def telling(text: str) -> list[str]:
