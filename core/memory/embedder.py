@@ -49,15 +49,16 @@ class Nearest:
 
         from core.store.vectors import newer
 
-        for number, key, body in newer(Path(self._file), self._model, self._last):
-            row = self._rows.setdefault(key, self._count)
-            if row == self._count:
-                self._count += 1
-                if row == len(self._held):
-                    self._keys, self._numbers = np.resize(self._keys, 2 * row), np.resize(self._numbers, 2 * row)
-                    self._held = np.concatenate([self._held, np.zeros_like(self._held)])
-            self._keys[row], self._numbers[row], self._last = key, number, number
-            self._held[row] = np.frombuffer(body, np.float16)
+        for some in newer(Path(self._file), self._model, self._last):
+            numbers, keys, bodies = zip(*some, strict=True)
+            rows = [self._rows.setdefault(key, len(self._rows)) for key in keys]
+            self._count = len(self._rows)
+            while self._count > len(self._held):
+                size = 2 * len(self._held)
+                self._keys, self._numbers = np.resize(self._keys, size), np.resize(self._numbers, size)
+                self._held = np.concatenate([self._held, np.zeros_like(self._held)])
+            self._keys[rows], self._numbers[rows], self._last = keys, numbers, numbers[-1]
+            self._held[rows] = np.frombuffer(b"".join(bodies), np.float16).reshape(len(rows), -1)
 
 
 class Embedder:

@@ -63,15 +63,16 @@ def counted(file: Path, model: str) -> tuple[int, int]:
         return int(made), int(active)
 
 
-def newer(file: Path, model: str, after: int) -> Iterator[tuple[int, int, bytes]]:
-    """Number, key and vector of all that were written since, in order."""
+def newer(file: Path, model: str, after: int) -> Iterator[list[tuple[int, int, bytes]]]:
+    """Number, key and vector of all that were written since, in order, many at once."""
     with _opened(file) as db:
         while True:
             rows = db.execute(
                 "SELECT number, key, vector FROM memory_vector WHERE number > ? AND model = ? ORDER BY number LIMIT ?",
                 (after, model, SLICE),
             ).fetchall()
-            yield from rows
+            if rows:
+                yield rows
             if len(rows) < SLICE:
                 return
             after = rows[-1][0]

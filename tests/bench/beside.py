@@ -81,7 +81,7 @@ def with_meaning(folder: Path, model: Path, made: Sequence[Fact]) -> tuple[dict[
             made_in = time.perf_counter() - began
             runner.run(look("once before it counts"))
             values = asked(made, lambda question: runner.run(look(question)), time.perf_counter)
-            rows = list(newer(path, meaning.model, 0))
+            rows = [row for some in newer(path, meaning.model, 0) for row in some]
             keys = [key for _, key, _ in rows]
             texts = [text for start in range(0, len(keys), SLICE) for text in _texts(book, keys[start : start + SLICE])]
             vectors = numpy.stack([numpy.frombuffer(body, numpy.float16) for *_, body in rows]).astype(numpy.float32)

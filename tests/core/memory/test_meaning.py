@@ -6,7 +6,7 @@ import math
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,15 @@ import pytest
 from core.domain.memory import Said
 from core.domain.recalled import MemoryRecalled
 from core.memory.bert import Bert
+from core.memory.embedder import Nearest
 from core.memory.index import indexed
 from core.memory.keep import Kept, Source
 from core.memory.meaning import PACKAGE, SCRIPT, Meaning
 from core.memory.memory import Memories, edited
 from core.memory.wordpiece import WordPiece
-from core.store.database import Database
+from core.store.database import Database, connect
 from core.store.memory_book import MemoryBook
+from core.store.vectors import SLICE
 from tests.core.engine.scenes import BOUND_S, bounded, opened, played
 from tests.core.memory.made import Days
 from tests.core.memory.small_model import HEADS, WIDTH, random_model, small_model
@@ -260,6 +262,21 @@ def test_words_are_cut_into_known_pieces(text: str, pieces: str) -> None:
 def test_a_long_text_is_cut_and_keeps_its_end_mark() -> None:
     numbers = WordPiece({piece: number for number, piece in enumerate(PIECES)}).numbers("unaffable " * 50, 7)
     assert [PIECES[number] for number in numbers] == ["[CLS]", "un", "##aff", "##able", "un", "##aff", "[SEP]"]
+
+
+def test_many_vectors_are_read_at_once_and_one_that_is_made_anew_takes_its_old_place(tmp_path: Path) -> None:
+    file, many = tmp_path / "journeyman.db", SLICE + 500
+    made = np.random.default_rng(3).normal(size=(many, 4)).astype(np.float16)
+    with closing(connect(file, "OFF")) as db:
+        rows = [(number + 1, number, "m", made[number].tobytes()) for number in range(many)]
+        db.executemany("INSERT INTO memory_vector VALUES (?, ?, ?, ?)", rows)
+        nearest = Nearest(str(file), "m", 4)
+        best = int((made.astype(np.float32) @ np.ones(4, np.float32)).argmax())
+        assert [found[:2] for found in nearest.find(np.ones(4, np.float32), [0], 1)] == [(best, best + 1)]
+        anew = np.full(4, 90, np.float16).tobytes()
+        db.execute("INSERT OR REPLACE INTO memory_vector VALUES (?, 7, 'm', ?)", (many + 1, anew))
+        assert nearest.find(np.ones(4, np.float32), [0], 1) == [(7, many + 1, 360.0)]
+        assert len(nearest.find(np.ones(4, np.float32), [0], many + 9)) == many
 
 
 def test_its_arithmetic_is_that_of_the_paper(tmp_path: Path) -> None:
