@@ -65,7 +65,7 @@ class Mouse:
             if not self.walker.seen("sessions.search"):
                 self.walker.click("sessions.search_button")
             self.write_into("sessions.search", title)
-        self.walker.click("sessions.list", title, "cell")
+        self.walker.click("sessions.list", f"{title}, ", "cell")
         self.walker.thing("run.title", title)
 
     def command(self, words: str, keys: str = "") -> None:
@@ -81,7 +81,7 @@ class Mouse:
 
     def file(self, title: str, item: str, command: str, keys: str = "") -> None:
         self.session(title)
-        row = self.walker.thing("sessions.list", title, "cell")
+        row = self.walker.thing("sessions.list", f"{title}, ", "cell")
         self.walker.display.hand("mousemove", *row.area.middle, "click", 3)
         self.walker.click(name=item, role="menu item")
 
@@ -173,7 +173,7 @@ def _rows(walker: Walker, title: str) -> list[Thing]:
     """Lines of the list that can be clicked where they are."""
     lists = walker.seen("sessions.list", role="table")
     bottom = lists[0].area.bottom if lists else 0
-    return [one for one in walker.seen("sessions.list", title, "cell") if one.area.middle[1] < bottom]
+    return [one for one in walker.seen("sessions.list", f"{title}, ", "cell") if one.area.middle[1] < bottom]
 
 
 HANDS: dict[str, Callable[[Walker], Hands]] = {"mouse": Mouse, "keys": Keys}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ui.palette.fuzzy import match
+from ui.palette.fuzzy import NEXT, match
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,8 @@ def sort(entries: Sequence[Entry], typed: str, recent: Sequence[str] = (), limit
         fit = match(typed, f"{entry.text} {entry.detail}".rstrip())
         if fit is None:
             continue
+        quiet = sum(p >= len(entry.text) for p in fit.places)  # letters of the detail: a title goes first
         # A little ahead for what is used often, and behind for what cannot be done now.
-        score = fit.score + max(0, 6 - ages.get(entry.id, 6)) - (0 if entry.can else 8)
+        score = fit.score - NEXT * quiet + max(0, 6 - ages.get(entry.id, 6)) - (0 if entry.can else 8)
         scored.append((-score, place, Found(entry, tuple(p for p in fit.places if p < len(entry.text)))))
     return [found for _, _, found in sorted(scored, key=lambda each: each[:2])[:limit]]

@@ -36,6 +36,12 @@ def test_nothing_typed_shows_what_was_used_last_first() -> None:
     assert ids("", ("theme", "stop")) == ["theme", "stop", "new", "next"]
 
 
+def test_what_was_typed_as_a_title_is_not_the_detail_of_another() -> None:
+    named = [Entry("eight", "Talk number 8", "~/work · 2 steps"), Entry("two", "Talk number 2", "~/work · stopped")]
+    assert [found.entry.id for found in sort(named, "Talk number 2")] == ["two", "eight"]
+    assert [found.entry.id for found in sort(named, "stopped")] == ["two"]
+
+
 @pytest.mark.parametrize(
     ("typed", "text", "places"),
     [("nr", "New run", (0, 4)), ("run", "Prune a run", (8, 9, 10)), ("", "x", ()), ("ß", "Straße", (4,))],
