@@ -2,6 +2,7 @@
 
 import argparse
 import builtins
+import gc
 import importlib
 import os
 import signal
@@ -72,7 +73,9 @@ def _window(folder: Path, files: list[str], safe: bool) -> int:
 
 
 def bring_qt() -> None:
-    """PySide6, but not its hold on `import`: it reads the source of every module that comes, for what we do not use."""
+    """PySide6, but not its hold on `import`: it reads the source of every module that comes, for what we do not use.
+    And no search for garbage before there is any: `Program` begins with that when all is shown."""
+    gc.disable()
     own = builtins.__import__
     importlib.import_module("PySide6.QtCore")
     builtins.__import__ = own

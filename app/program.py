@@ -1,6 +1,7 @@
 """The program behind the window: the engine, the feed, what goes wrong; and all of it back in reverse."""
 
 import asyncio
+import gc
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -103,7 +104,7 @@ class Program(QObject):
         wishes = Wishes(self.window, engine, self._start_demo, str(self._folder))
         self._set = wishes.settings.change
         self._take = wishes.imports.take
-        wishes.tasks.start(self._meet(engine), "meet the engine")
+        wishes.tasks.start(self._begin(engine), "meet the engine")
         try:
             await leaving.wait()
         finally:
@@ -122,6 +123,14 @@ class Program(QObject):
         if self._reader:
             self._reader.close()
         self._door.close()
+
+    async def _begin(self, engine: EngineThread) -> None:
+        try:
+            await self._meet(engine)
+        finally:
+            if not gc.isenabled():
+                gc.freeze()  # what is there now stays; each search through it would hold all threads for 100 ms
+                gc.enable()
 
     async def _meet(self, engine: EngineThread) -> None:
         """The file is read only now: the engine has looked it over, and may have mended or replaced it."""

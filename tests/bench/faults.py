@@ -13,6 +13,7 @@ from pathlib import Path
 from app.desktop import paint
 from app.display import application
 from app.heartbeat import Others, Schedule, behind
+from app.main import bring_qt
 from app.program import SWITCH_S, Program
 from core.domain.events import RunStarted
 from core.domain.text import Text
@@ -60,6 +61,7 @@ class Longest:
 def faults() -> Iterator[Figure]:
     """Each fault in a session that is shown."""
     sys.setswitchinterval(SWITCH_S)
+    bring_qt()
     with scratch() as folder:
         app = application()
         state = WindowState(folder)

@@ -1,6 +1,7 @@
 """The whole program in memory: the real window, the real engine in its thread, the window's own loop."""
 
 import asyncio
+import gc
 import json
 import sqlite3
 from collections.abc import Awaitable, Callable
@@ -255,6 +256,19 @@ def test_the_theme_turns_and_is_kept(qapp: QApplication, home: Path) -> None:
         assert isinstance(person.window.look.fonts.text, QFont)
 
     live(qapp, home, act)
+
+
+def test_what_is_there_after_the_start_is_not_searched_for_garbage(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        await until(gc.isenabled, "the start is over")
+        assert gc.get_freeze_count() > 10_000
+
+    gc.disable()  # as `bring_qt` does
+    try:
+        live(qapp, home, act)
+    finally:
+        gc.enable()
+        gc.unfreeze()
 
 
 def test_a_closed_window_ends_at_once_while_the_engine_starts(qapp: QApplication, home: Path) -> None:
