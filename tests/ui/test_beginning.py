@@ -60,7 +60,7 @@ def test_a_session_begins_in_a_worktree_where_there_is_a_repository(
         dialog = await until(lambda: window.findChild(TrustDialog), "the question")
         click(find(dialog, QPushButton, "trust.yes"))
         session = await until(lambda: window.selection.session, "the session")
-        place = Path(window.row(session).folder)
+        place = Path(await until(lambda: window.row(session).folder, "its place"))
         assert place.parent == tmp_path / "work.worktrees"
         line = find(window.view.page, FactLine, "run.facts")
         await until(lambda: "worktree" in line.accessibleName(), "the branch in the header")

@@ -4,7 +4,8 @@ import asyncio
 import gc
 import json
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -111,6 +112,17 @@ def live(
     return person.program
 
 
+@contextmanager
+def started() -> Iterator[None]:
+    """As `bring_qt` leaves it: what is there by the end of the start, here all of the tests, is never searched."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.unfreeze()
+
+
 def test_the_last_to_leave_takes_the_log_of_the_data_along(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         person.window.go_to(await person.start()())
@@ -172,7 +184,7 @@ def test_what_is_written_is_there_after_a_restart_and_on_the_way_between_session
         await until(lambda: window.selection.session, "the session shown last")
         assert window.selection.session == names[0]
         assert find(window.view, QPlainTextEdit, "composer.input").toPlainText() == "a draft"
-        assert person.shell.windowTitle() == "(2) Journeyman"
+        await until(lambda: person.shell.windowTitle() == "(2) Journeyman", "both questions")
 
     live(qapp, home, begin)
     live(qapp, home, again)
@@ -263,12 +275,8 @@ def test_what_is_there_after_the_start_is_not_searched_for_garbage(qapp: QApplic
         await until(gc.isenabled, "the start is over")
         assert gc.get_freeze_count() > 10_000
 
-    gc.disable()  # as `bring_qt` does
-    try:
+    with started():
         live(qapp, home, act)
-    finally:
-        gc.enable()
-        gc.unfreeze()
 
 
 def test_a_closed_window_ends_at_once_while_the_engine_starts(qapp: QApplication, home: Path) -> None:

@@ -14,7 +14,7 @@ from core.engine.engine import Engine
 from core.settings.schema import Provider
 from tests.e2e.health import stalls
 from tests.servers.scripted import Act, Scripted, answer, chunk, scripted, stream
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop import Person, live, started, until
 from ui.window import MainWindow
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
@@ -68,7 +68,8 @@ def test_the_window_moves_whatever_its_servers_do(qapp: QApplication, home: Path
                 await until(partial(has_ended, window, session), "the run has met the fault")
                 assert (window.row(session).status == "done") == (answers is FAULTS[-1][0])
 
-    live(qapp, home, act)
+    with started():
+        live(qapp, home, act)
     found = stalls(home)
     assert [ms for ms in found if ms > STALL_MS] == [], (home / "stalls.log").read_text()
 

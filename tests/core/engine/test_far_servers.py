@@ -60,7 +60,7 @@ def test_a_server_that_ends_in_mid_call_fails_it_in_words_and_is_left_alone(tmp_
                 await scene.engine.wait(session)
                 died, after = said(await scene.events(session))
                 assert "The tool server who ended in the middle of the call." in died
-                assert "The tool server who cannot be reached. Nothing listens at its address." in after
+                assert "The tool server who cannot be reached." in after  # it may still take a connection as it dies
                 (state,) = scene.services.servers.states().of
                 assert state.health == "failed" and state.trouble and scene.bugs == []
 
