@@ -50,6 +50,8 @@ class Database:
         self._damaged = False
         self._ended = False
         self._synchronous = synchronous
+        self._turns: dict[asyncio.AbstractEventLoop, list[Job]] = {}
+        self._turning = threading.Lock()
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._held: list[Job | None] = []
         opened: Future[None] = Future()
@@ -78,7 +80,19 @@ class Database:
         return await future
 
     def put(self, job: Job) -> None:
-        self._jobs.put(job)
+        """For the running loop. What is put in one turn of it shares a transaction: nobody waited in between."""
+        with self._turning:
+            first = job.loop not in self._turns
+            self._turns.setdefault(job.loop, []).append(job)
+        if first:
+            job.loop.call_soon(self._send, job.loop)
+
+    def _send(self, loop: asyncio.AbstractEventLoop) -> None:
+        """What was put in this turn of a loop is the writing thread's."""
+        with self._turning:
+            jobs = self._turns.pop(loop, [])
+        for job in jobs:
+            self._jobs.put(job)
         if self._ended:
             self._turn_away()
 
@@ -86,6 +100,8 @@ class Database:
         """Finish what waits, then let go of the file. A second time does nothing."""
         if self._ended:
             return
+        for loop in tuple(self._turns):
+            self._send(loop)
         self._jobs.put(None)
         self._thread.join()
 
