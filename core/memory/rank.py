@@ -49,9 +49,6 @@ class _Term:
     found: list[int]
     about: float  # memories in which it stands, about
 
-    def weight(self, memories: int) -> float:
-        return math.log(1 + (memories - self.about + 0.5) / (self.about + 0.5))
-
 
 def fitting(
     rows: MemoryRows, question: str, places: Iterable[Place], most: int, weighed: int = WEIGHED,
@@ -60,7 +57,9 @@ def fitting(
     """The best of all the places, the best first: by their words, and where it is known by what they mean."""
     asked = list(dict.fromkeys(telling(question)))
     also = sorted(near, key=lambda key: -near[key])[:BY_MEANING]
-    found = [fit for place in places for fit in _in_place(rows, asked, place, weighed, also)]
+    looked = [(place, _terms(rows, asked, place)) for place in places]
+    weights = _weights(looked)
+    found = [fit for place, terms in looked for fit in _in_place(rows, terms, weights, place, weighed, also)]
     if near:
         found = _blended(found, near)
     return sorted(found, key=lambda fit: (-fit.score, -fit.key))[:most]
@@ -76,11 +75,25 @@ def _blended(found: Sequence[Fit], near: Mapping[int, float]) -> list[Fit]:
     ]
 
 
-def _in_place(rows: MemoryRows, asked: Sequence[str], place: Place, weighed: int, also: Sequence[int]) -> list[Fit]:
+def _terms(rows: MemoryRows, asked: Sequence[str], place: Place) -> list[_Term]:
+    """The rarest words of the question that stand in a place."""
     terms = [term for word in asked[: 4 * TERMS] if (term := _looked_up(rows, word, place)).found]
-    terms.sort(key=lambda term: term.about)
-    terms = terms[:TERMS]
-    weights = {term.word: term.weight(place.memories) for term in terms}
+    return sorted(terms, key=lambda term: term.about)[:TERMS]
+
+
+def _weights(looked: Sequence[tuple[Place, Sequence[_Term]]]) -> dict[str, float]:
+    """How rare each word is in all the places together: what is rare among two memories alone says little."""
+    memories = sum(place.memories for place, _ in looked)
+    about: dict[str, float] = {}
+    for term in (term for _, terms in looked for term in terms):
+        about[term.word] = about.get(term.word, 0.0) + term.about
+    return {word: math.log(1 + (memories - often + 0.5) / (often + 0.5)) for word, often in about.items()}
+
+
+def _in_place(
+    rows: MemoryRows, terms: Sequence[_Term], weights: Mapping[str, float], place: Place, weighed: int,
+    also: Sequence[int],
+) -> list[Fit]:  # fmt: skip
     keys = _chosen(rows, terms, weights, place)[:weighed]
     if also:
         keys = list(dict.fromkeys(keys + [key for key in also if key >> 32 == place.number]))
@@ -97,7 +110,7 @@ def _looked_up(rows: MemoryRows, word: str, place: Place) -> _Term:
     return _Term(word, found, max(float(most), min(1.0, most / spread) * place.memories))
 
 
-def _chosen(rows: MemoryRows, terms: Sequence[_Term], weights: dict[str, float], place: Place) -> list[int]:
+def _chosen(rows: MemoryRows, terms: Sequence[_Term], weights: Mapping[str, float], place: Place) -> list[int]:
     """Rare words first, while there is room; where all are common, those in which most of them stand together."""
     points: dict[int, float] = {}
     for rank, term in enumerate(terms):
@@ -129,7 +142,7 @@ def _whole(
     return [key for key, words, around in rows.indexed(some) if rest.issubset((*words.split(), *around.split()))]
 
 
-def _weighed(indexed: Iterable[tuple[int, str, str]], weights: dict[str, float], place: Place) -> list[Fit]:
+def _weighed(indexed: Iterable[tuple[int, str, str]], weights: Mapping[str, float], place: Place) -> list[Fit]:
     """Okapi's measure over two fields: words of the sentence, and those around it for less."""
     average = max(1.0, place.words / place.memories)
     average_around = max(1.0, place.around / place.memories)

@@ -1,6 +1,6 @@
 """The page of memories: tabs over the list, what is chosen beside it, and what waits for a word."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -182,10 +182,9 @@ class MemoryPanel(Page, OwnKeys):
             return [wanted(one, self._title_of, at) for one in self._proposals.values()]
         words = self.head.search.text().strip().casefold()
         found = self._listed
-        if words and tab != ARCHIVE and self._found is not None:
-            found = self._found
-        elif words:
-            found = [one for one in found if words in one.memory.said.text.casefold()]
+        if words:  # what has them as they were typed is known at once, and stays first when the others are found
+            has = [one for one in found if words in one.memory.said.text.casefold()]
+            found = has if tab == ARCHIVE or self._found is None else _first(has, self._found)
         place = self.head.place
         return [line(one, self._title_of, at) for one in found if belongs(one, tab) and is_for(one.memory, place)]
 
@@ -372,3 +371,8 @@ class MemoryPanel(Page, OwnKeys):
             {"keep": self.review.keep, "edit": self.review.edit, "reject": self.review.reject}[deed]()
         elif self._stack.currentWidget() is self.card:
             self.card.do(deed)
+
+
+def _first(some: Iterable["Listed"], then: Iterable["Listed"]) -> list["Listed"]:
+    """Each once, as it was told last."""
+    return list({one.memory.id: one for one in (*some, *then)}.values())

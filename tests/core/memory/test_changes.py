@@ -55,6 +55,15 @@ def test_an_edit_of_what_was_changed_meanwhile_overwrites_nothing(tmp_path: Path
         assert memories.memory(memory.id).said.text == "The port is 9090."
 
 
+def test_what_is_rare_among_two_memories_of_a_place_is_weighed_by_all_places(tmp_path: Path) -> None:
+    with memories_at(tmp_path) as memories:
+        for number in range(2, 12):
+            keep(memories, f"Talk number {number}. It completed.", "outcome", reach="folder", place="/work")
+        exact = keep(memories, "The fact number 2", "preference").memory.id
+        keep(memories, "The fact number 1", "preference")
+        assert memories.find("The fact number 2")[0].memory.id == exact
+
+
 def test_an_edit_is_looked_at_like_a_new_one(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
         memory = keep(memories, "The port is 8080.").memory

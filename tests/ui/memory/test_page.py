@@ -113,6 +113,20 @@ def test_what_is_edited_shows_what_it_was_and_can_be_taken_back(qapp: QApplicati
     live(qapp, home, act)
 
 
+def test_what_has_the_words_as_they_were_typed_stands_first_and_stays_there(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        await kept_when_ready(person, "Date, delivery date, due date.")
+        said = "In letters and lists, invoices and offers to people abroad the date is written in full."
+        await kept(person, said)
+        page = await opened(person)
+        await until(lambda: len(lines(page)) == 2, "both")
+        write(find(page, QLineEdit, "memory.search"), "the date is")
+        await until(lambda: page._found is not None and len(lines(page)) == 2, "the others")
+        assert texts(page)[0] == said
+
+    live(qapp, home, act)
+
+
 async def kept_when_ready(person: Person, text: str) -> str:
     await until(lambda: person.window._bridge, "the engine")
     return await kept(person, text)
