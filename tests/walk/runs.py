@@ -188,7 +188,7 @@ def compare(walk: Walk) -> None:
     walk.hands.session(row.title)
     walk.hands.press("run.compare")
     walk.walker.thing("compare.said")
-    if not row.origin:  # nothing is near: which one, is asked
+    if not walk.walker.seen("compare.right.open"):  # nothing is near: which one, is asked
         walk.hands.press("compare.right.choose")
         walk.walker.has_focus("palette.field")
         walk.display.keys("Return")
@@ -280,6 +280,7 @@ def kill(walk: Walk) -> None:
     known = {one.id for one in walk.rows()}
     walk.kill()
     walk.open()
+    walk.walker.thing("sessions.list", role="cell")  # the data is open: who reads before that takes the log away
     walk.until(lambda: not walk.rows("running"), "what was going is known to be interrupted")
     assert {one.id for one in walk.rows()} == known, "nothing is lost"
     walk.hands.session(row.title)
