@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -50,10 +51,10 @@ class Database:
         self._damaged = False
         self._ended = False
         self._synchronous = synchronous
-        self._turns: dict[asyncio.AbstractEventLoop, list[Job]] = {}
+        self._turns: dict[asyncio.AbstractEventLoop, list[Job | None]] = {}
         self._turning = threading.Lock()
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
-        self._held: list[Job | None] = []
+        self._jobs: SimpleQueue[list[Job | None]] = SimpleQueue()
+        self._held: deque[Job | None] = deque()  # of the writing thread
         opened: Future[None] = Future()
         self._thread = threading.Thread(target=self._write, args=(opened,), name="store", daemon=True)
         self._thread.start()
@@ -90,9 +91,7 @@ class Database:
     def _send(self, loop: asyncio.AbstractEventLoop) -> None:
         """What was put in this turn of a loop is the writing thread's."""
         with self._turning:
-            jobs = self._turns.pop(loop, [])
-        for job in jobs:
-            self._jobs.put(job)
+            self._jobs.put(self._turns.pop(loop, []))
         if self._ended:
             self._turn_away()
 
@@ -102,7 +101,7 @@ class Database:
             return
         for loop in tuple(self._turns):
             self._send(loop)
-        self._jobs.put(None)
+        self._jobs.put([None])
         self._thread.join()
 
     def _write(self, opened: Future[None]) -> None:
@@ -129,8 +128,7 @@ class Database:
         closed = Problem("The data file is closed.", "Journeyman is ending.", "Start it again.")
         with contextlib.suppress(Empty):
             while True:
-                if job := self._jobs.get_nowait():
-                    self._finish([(job, None, closed)])
+                self._finish([(job, None, closed) for job in self._jobs.get_nowait() if job])
 
     def _work(self, db: sqlite3.Connection) -> None:
         while job := self._next():
@@ -140,18 +138,22 @@ class Database:
                 self._commit(db, [job, *self._company()])
 
     def _next(self) -> Job | None:
-        return self._held.pop() if self._held else self._jobs.get()
+        while not self._held:
+            self._held.extend(self._jobs.get())
+        return self._held.popleft()
 
     def _company(self) -> Iterator[Job]:
         """The jobs that wait already and may share a transaction."""
         for _ in range(BATCH):
-            try:
-                job = self._jobs.get_nowait()
-            except Empty:
-                return
+            while not self._held:
+                try:
+                    self._held.extend(self._jobs.get_nowait())
+                except Empty:
+                    return
+            job = self._held[0]
             if job is None or job.alone:
-                self._held.append(job)
                 return
+            self._held.popleft()
             yield job
 
     def _commit(self, db: sqlite3.Connection, batch: list[Job]) -> None:

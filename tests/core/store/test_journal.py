@@ -111,6 +111,29 @@ def test_facts_that_wait_together_share_a_commit_and_keep_their_order(path: Path
     play(path, work)
 
 
+def test_facts_of_one_turn_of_the_loop_share_a_commit(path: Path) -> None:
+    async def work(journal: Journal, reader: Reader, _: Database) -> None:
+        name = await journal.open("/tmp", "t")
+        before = commits(path)
+        first = journal.begin(name, said("first"))
+        threading.Event().wait(0.05)  # the writing thread has all the time to take it, and does not
+        second = journal.begin(name, said("second"))
+        assert [(await each).seq for each in (first, second)] == [2, 3]
+        assert commits(path) == before + 1
+
+    play(path, work)
+
+
+def test_what_was_put_in_the_last_turn_is_written_at_the_end(path: Path) -> None:
+    async def work(journal: Journal, reader: Reader, database: Database) -> None:
+        name = await journal.open("/tmp", "t")
+        journal.note(name, said("farewell"))
+        database.close()
+        assert [line[0] for line in reader.raw(name)] == [1, 2]
+
+    play(path, work)
+
+
 def test_a_job_that_fails_spoils_no_other(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
         name = await journal.open("/tmp", "t")
