@@ -49,8 +49,8 @@ class Mouse:
 
     def write_into(self, id_: str, words: str, keys: str = "") -> None:
         field = self.walker.thing(id_)
-        middle = field.area.middle[1]
-        self.walker.display.hand("mousemove", field.area.left + 20, middle, "click", "--repeat", 3, 1)
+        left = min(field.area.left + 60, field.area.middle[0])  # beside an icon that stands in the field
+        self.walker.display.hand("mousemove", left, field.area.middle[1], "click", "--repeat", 3, 1)
         self.walker.has_focus(id_)
         self.walker.write(words)
 
