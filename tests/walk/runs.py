@@ -147,7 +147,7 @@ def say(walk: Walk) -> None:
     walk.hands.session(row.title)
     walk.hands.write_into("composer.input", walk.name("Word"), "ctrl+l")
     walk.hands.press("composer.send", keys="Return")
-    walk.walker.until(lambda: walk.rows(title=row.title)[0].runs > row.runs or _trusts(walk), "another run")
+    walk.walker.until(lambda: walk.row(row.id).runs > row.runs or _trusts(walk), "another run")
     walk.comes_to(row.id, "done")
 
 

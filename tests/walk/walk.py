@@ -105,6 +105,9 @@ class Walk:
             reader.close()
         return [row for row in rows if (not statuses or row.status in statuses) and row.title.startswith(title)]
 
+    def row(self, session: str) -> SessionRow:
+        return next(row for row in self.rows() if row.id == session)
+
     def kinds(self, session: str) -> list[str]:
         """What the journal of a session has, in order."""
         reader = Reader(self.home / "journeyman.db")

@@ -30,7 +30,8 @@ def _word(word: str, text: str) -> Match | None:
     whole = _at_start_of_word(word, text)
     if whole >= 0:
         places = tuple(range(whole, whole + len(word)))
-        return Match(START + NEXT * len(word) + (START if whole == 0 else 0), places)
+        ends = START // 2 if _ends(text, whole + len(word)) else 0
+        return Match(START + NEXT * len(word) + (START if whole == 0 else 0) + ends, places)
     inside = text.find(word)
     if inside >= 0:
         return Match(NEXT * len(word) - min(inside, LATE) // 4, tuple(range(inside, inside + len(word))))
@@ -38,10 +39,17 @@ def _word(word: str, text: str) -> Match | None:
 
 
 def _at_start_of_word(word: str, text: str) -> int:
-    place = text.find(word)
-    while place > 0 and text[place - 1] not in BREAKS:
+    """The first place, but rather one where it is the whole word."""
+    starts, place = list[int](), text.find(word)
+    while place >= 0:
+        if place == 0 or text[place - 1] in BREAKS:
+            starts.append(place)
         place = text.find(word, place + 1)
-    return place
+    return next((start for start in starts if _ends(text, start + len(word))), starts[0] if starts else -1)
+
+
+def _ends(text: str, place: int) -> bool:
+    return not text[place : place + 1].isalnum()
 
 
 def _scattered(word: str, text: str) -> Match | None:

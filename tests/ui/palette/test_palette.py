@@ -51,6 +51,15 @@ def test_letters_are_found_rather_at_starts_of_words(typed: str, text: str, plac
     assert found is not None and found.places == places
 
 
+@pytest.mark.parametrize(
+    ("typed", "wanted", "other"),
+    [("Talk number 1", "Talk number 1", "Talk number 13"), ("number 3", "Number 3, 30 pages", "Number 30")],
+)
+def test_a_whole_word_fits_better_than_the_start_of_one(typed: str, wanted: str, other: str) -> None:
+    better, worse = match(typed, wanted), match(typed, other)
+    assert better is not None and worse is not None and better.score > worse.score
+
+
 @pytest.fixture
 def around(look: Look, qtbot: QtBot) -> QWidget:
     made = QWidget()
