@@ -106,3 +106,18 @@ def test_a_session_that_is_half_indexed_is_forgotten_whole(tmp_path: Path) -> No
         assert reader.sessions() == [] and reader.unsearched() == 0
     left = dump(path)
     assert not left["search"] and not left["entry"] and not left["step"]
+
+
+def test_a_damaged_line_takes_the_words_from_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with journal_at(path) as (journal, reader, database):
+        asyncio.run(poured(journal, facts(20)))
+        damage = "UPDATE entry SET payload = {} WHERE kind = 'person_spoke' AND payload LIKE '%line {}%'"
+        lines = [damage.format("'{\"text\":'", 3), damage.format('\'{"text":{"head":"x","blob":7}}\'', 4)]
+        kind = "UPDATE entry SET kind = 'strange' WHERE payload LIKE '%line 5%'"
+        damages = ("DROP TRIGGER entry_is_append_only", *lines, kind)
+        asyncio.run(database.do(lambda db: [db.execute(line) for line in damages]))
+        asyncio.run(journal.make_findable())
+        assert not waiting(path)
+        found = [len(reader.find_in(NAME, f"line {number}")) for number in (2, 3, 4, 5, 6)]
+        assert found[0] and found[-1] and not any(found[1:4])
