@@ -165,12 +165,14 @@ def make_known() -> None:
 
 
 def dress(app: QApplication, theme: Theme, fonts: Fonts | None = None) -> None:
-    """Give the application Fusion, our palette and the one style sheet; call again when the theme changes."""
+    """Give the application Fusion, our palette and the one style sheet; call again when the look changes."""
     if not app.styleSheet():  # a style sheet stays on top of the style, which need not be made anew
         app.setStyle("Fusion")
     app.setPalette(palette(theme))
     app.setFont(fonts.text if fonts else _font("Inter", TEXT_SIZE, QFont.Weight.Normal))
-    app.setStyleSheet(style_sheet(theme))
+    sheet = style_sheet(theme)
+    if app.styleSheet() != sheet:  # Qt would look at every widget anew; the size of letters is none of its business
+        app.setStyleSheet(sheet)
 
 
 def style_sheet(theme: Theme) -> str:

@@ -263,6 +263,9 @@ def test_the_theme_turns_and_is_kept(qapp: QApplication, home: Path) -> None:
         times = dressed.times
         await until(lambda: kept == ["theme"], "it is kept")
         assert times and dressed.times == times, "all widgets are dressed once: that takes long"
+        size = person.window.look.fonts.text.pixelSize()
+        person.window.actions_by_id["window.larger"].trigger()
+        assert person.window.look.fonts.text.pixelSize() > size and dressed.times == times, "letters are no style"
         assert {before, person.window.look.theme.name} == {"light", "dark"}
         assert person.state.text("theme") == person.window.look.theme.name
         assert isinstance(person.window.look.fonts.text, QFont)

@@ -27,7 +27,7 @@ ACTS: Final = (
     Act("stop", runs.stop),
     Act("say", runs.say, runs.ended),
     Act("put back", runs.put_back, runs.letters),
-    Act("fork", runs.fork, some(1, "done")),
+    Act("fork", runs.fork, runs.unforked),
     Act("compare", runs.compare, some(2, "done")),
     Act("views", runs.views, some(1)),
     Act("find", runs.find, some(1)),

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from core.domain.sessions import SessionRow
-from tests.e2e.tree import ENABLED
+from tests.e2e.tree import ENABLED, SELECTED
 from tests.walk.walk import Walk
 
 OPEN = ("waiting", "running", "paused", "interrupted")
@@ -45,12 +45,16 @@ def demo(walk: Walk) -> None:
     walk.walker.until(lambda: {row.id for row in walk.rows("waiting")} - before, "the demo asks")
     [made] = {row.id for row in walk.rows("waiting")} - before
     walk.walker.thing("question.option.3")
-    title, name = next(row.title for row in walk.rows() if row.id == made), walk.name("Letter")
-    walk.hands.file(title, "Rename", "Rename the session", "F2")
-    walk.display.keys("ctrl+a")  # of the field over the line, which is in no tree
+    walk.hands.file(walk.row(made).title, "Rename", "Rename the session", "F2")
+    _rename(walk, made, walk.name("Letter"))
+
+
+def _rename(walk: Walk, session: str, name: str) -> None:
+    """In the field over its line, which is in no tree."""
+    walk.display.keys("ctrl+a")
     walk.walker.write(name)
     walk.display.keys("Return")
-    walk.walker.until(lambda: [row for row in walk.rows(title=name) if row.id == made], "its new name")
+    walk.walker.until(lambda: walk.row(session).title == name, "its new name")
 
 
 def ask(walk: Walk) -> None:
@@ -174,12 +178,24 @@ def put_back(walk: Walk) -> None:
     walk.hands.turn("run.tabs", "Steps")
 
 
+def unforked(walk: Walk) -> list[SessionRow]:
+    return [row for row in walk.rows("done") if not row.origin]
+
+
 def fork(walk: Walk) -> None:
-    row = walk.chance.choice(walk.rows("done"))
-    count = len(walk.rows())
+    row = walk.chance.choice(unforked(walk))
+    before = {row.id for row in walk.rows()}
     walk.hands.file(row.title, "Fork", "Fork the session")
-    walk.walker.until(lambda: len(walk.rows()) > count, "the fork")
-    walk.walker.thing("run.title", row.title)
+    walk.walker.until(lambda: {row.id for row in walk.rows()} - before, "the fork")
+    [made] = {row.id for row in walk.rows()} - before
+    walk.walker.until(lambda: _shows_fork(walk, row.title), "the fork is shown")
+    walk.hands.command("Rename the session", "F2")
+    _rename(walk, made, walk.name("Fork"))
+
+
+def _shows_fork(walk: Walk, title: str) -> bool:
+    lines = walk.walker.seen("sessions.list", f"{title}, ", "cell")
+    return any(line.has(SELECTED) and "· fork ·" in line.name for line in lines)
 
 
 def compare(walk: Walk) -> None:

@@ -83,7 +83,10 @@ class SessionsPanel(QFrame):
 
     def update_session(self, row: SessionRow) -> None:
         current = self._view.currentIndex().data(Role.SESSION)
+        comes = row.id == self._delegate.shown != current and not self._model.place(row.id).isValid()
         self._model.update_session(row)
+        if comes:
+            self._stand_on_shown()
         if current == row.id and self._view.currentIndex().data(Role.SESSION) != row.id:
             self._view.selectionModel().setCurrentIndex(
                 self._model.place(row.id), self._view.selectionModel().SelectionFlag.NoUpdate
@@ -128,9 +131,15 @@ class SessionsPanel(QFrame):
         return [(item.row.id, item.seq) for item in found if isinstance(item, Line) and item.seq]
 
     def mark(self, session_id: str) -> None:
-        """Mark the session on display; an empty id marks none."""
+        """Mark the session on display, which is the one that keys are meant for; an empty id marks none."""
         self._delegate.shown = session_id
+        self._stand_on_shown()
         self._view.viewport().update()
+
+    def _stand_on_shown(self) -> None:
+        place = self._model.place(self._delegate.shown)
+        if place.isValid() and len(self._view.selectedIndexes()) < 2:
+            self._view.setCurrentIndex(place)
 
     def open_search(self) -> None:
         """With the keyboard in it, also where it was open before."""

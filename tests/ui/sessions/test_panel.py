@@ -179,6 +179,23 @@ def test_the_session_on_display_is_marked(panel: SessionsPanel) -> None:
     assert marked.pixelColor(at) != plain.pixelColor(at)
 
 
+def test_keys_are_meant_for_the_session_on_display_wherever_it_was_chosen(panel: SessionsPanel) -> None:
+    panel.show_sessions([row("a"), row("b", age=2 * MINUTE)])
+    view(panel).setCurrentIndex(view(panel).model().index(1, 0))
+    panel.mark("b")
+    assert current(panel) == "b"
+    press(view(panel), Qt.Key.Key_Up)
+    panel.update_session(row("b", age=MINUTE))
+    assert current(panel) == "a", "who moves in the list is left there"
+    panel.mark("c")
+    panel.update_session(row("c"))
+    assert current(panel) == "c", "it comes after it was shown"
+    press(view(panel), Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    several = view(panel).selectedIndexes()
+    panel.mark("b")
+    assert len(several) == 2 and view(panel).selectedIndexes() == several
+
+
 def test_theme_changes_at_run_time(panel: SessionsPanel) -> None:
     panel.show_sessions([row("a")])
     before = view(panel).rowHeight(1)
