@@ -1,11 +1,12 @@
 """The sessions on the left: start one, find one, see which waits."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QEvent, QModelIndex, QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -74,23 +75,18 @@ class SessionsPanel(QFrame):
 
     def show_sessions(self, rows: Sequence[SessionRow]) -> None:
         """List these sessions, keeping the scroll and the keyboard's place where they still exist."""
-        current, scrolled = self._view.currentIndex().data(Role.SESSION), self._view.verticalScrollBar().value()
-        self._model.show_sessions(rows)
-        if isinstance(current, str):
-            self._view.setCurrentIndex(self._model.place(current))
+        scrolled = self._view.verticalScrollBar().value()
+        with self._keeping():
+            self._model.show_sessions(rows)
         self._view.verticalScrollBar().setValue(scrolled)
         self._say_empty()
 
     def update_session(self, row: SessionRow) -> None:
-        current = self._view.currentIndex().data(Role.SESSION)
-        comes = row.id == self._delegate.shown != current and not self._model.place(row.id).isValid()
-        self._model.update_session(row)
+        comes = row.id == self._delegate.shown != self._current() and not self._model.place(row.id).isValid()
+        with self._keeping():
+            self._model.update_session(row)
         if comes:
             self._stand_on_shown()
-        if current == row.id and self._view.currentIndex().data(Role.SESSION) != row.id:
-            self._view.selectionModel().setCurrentIndex(
-                self._model.place(row.id), self._view.selectionModel().SelectionFlag.NoUpdate
-            )
         self._say_empty()
 
     def drop_sessions(self, names: Sequence[str]) -> None:
@@ -135,6 +131,28 @@ class SessionsPanel(QFrame):
         self._delegate.shown = session_id
         self._stand_on_shown()
         self._view.viewport().update()
+
+    def _current(self) -> str:
+        return str(self._view.currentIndex().data(Role.SESSION) or "")
+
+    def _selected(self) -> set[str]:
+        return {str(index.data(Role.SESSION)) for index in self._view.selectedIndexes()}
+
+    @contextmanager
+    def _keeping(self) -> Iterator[None]:
+        """Lines that move take the keyboard and the selection along: Qt would give both to their neighbours."""
+        current, selected = self._current(), self._selected()
+        yield
+        place, flags = self._model.place(current), QItemSelectionModel.SelectionFlag
+        if not place.isValid():
+            return
+        if self._selected() != selected:
+            again = QItemSelection()
+            for index in map(self._model.place, selected):
+                again.select(index, index)
+            self._view.selectionModel().select(again, flags.ClearAndSelect)
+        if self._current() != current:
+            self._view.selectionModel().setCurrentIndex(place, flags.NoUpdate)
 
     def _stand_on_shown(self) -> None:
         place = self._model.place(self._delegate.shown)

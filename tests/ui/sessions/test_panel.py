@@ -179,6 +179,23 @@ def test_the_session_on_display_is_marked(panel: SessionsPanel) -> None:
     assert marked.pixelColor(at) != plain.pixelColor(at)
 
 
+def test_lines_that_move_take_the_selection_along(panel: SessionsPanel) -> None:
+    def selected() -> list[object]:
+        return [index.data(Role.SESSION) for index in view(panel).selectedIndexes()]
+
+    panel.show_sessions([row("a"), row("b"), row("c")])
+    panel.mark("b")
+    for state in ("waiting", "running", "done"):
+        panel.update_session(row("b", state))
+        assert (current(panel), selected()) == ("b", ["b"]), "and no neighbour is thrown away with it"
+    panel.show_sessions([row("b"), row("a"), row("c")])
+    assert selected() == ["b"]
+    press(view(panel), Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    several = selected()
+    panel.update_session(row("b", "waiting"))
+    assert len(several) == 2 and set(selected()) == set(several)
+
+
 def test_keys_are_meant_for_the_session_on_display_wherever_it_was_chosen(panel: SessionsPanel) -> None:
     panel.show_sessions([row("a"), row("b", age=2 * MINUTE)])
     view(panel).setCurrentIndex(view(panel).model().index(1, 0))
