@@ -172,6 +172,7 @@ def dress(app: QApplication, theme: Theme, fonts: Fonts | None = None) -> None:
     app.setFont(fonts.text if fonts else _font("Inter", TEXT_SIZE, QFont.Weight.Normal))
     sheet = style_sheet(theme)
     if app.styleSheet() != sheet:  # Qt would look at every widget anew; the size of letters is none of its business
+        app.setStyleSheet("")  # of one that is worn Qt dresses each widget again for every one that it stands in
         app.setStyleSheet(sheet)
 
 
