@@ -91,7 +91,8 @@ class SessionsPanel(QFrame):
 
     def drop_sessions(self, names: Sequence[str]) -> None:
         """These are gone for good."""
-        self._model.drop_sessions(names)
+        with self._keeping():
+            self._model.drop_sessions(names)
         self._say_empty()
 
     def nth(self, number: int) -> str:
@@ -143,21 +144,26 @@ class SessionsPanel(QFrame):
         """Lines that move take the keyboard and the selection along: Qt would give both to their neighbours."""
         current, selected = self._current(), self._selected()
         yield
-        place, flags = self._model.place(current), QItemSelectionModel.SelectionFlag
+        chosen, flags = self._view.selectionModel(), QItemSelectionModel.SelectionFlag
+        place = self._model.place(current)
         if not place.isValid():
+            chosen.select(self._view.currentIndex(), flags.ClearAndSelect)  # gone: its neighbour, and no other
             return
         if self._selected() != selected:
             again = QItemSelection()
-            for index in map(self._model.place, selected):
+            for index in filter(QModelIndex.isValid, map(self._model.place, selected)):
                 again.select(index, index)
-            self._view.selectionModel().select(again, flags.ClearAndSelect)
+            chosen.select(again, flags.ClearAndSelect)
         if self._current() != current:
-            self._view.selectionModel().setCurrentIndex(place, flags.NoUpdate)
+            chosen.setCurrentIndex(place, flags.NoUpdate)
 
     def _stand_on_shown(self) -> None:
+        """Without moving the list: somebody may be about to click."""
         place = self._model.place(self._delegate.shown)
-        if place.isValid() and len(self._view.selectedIndexes()) < 2:
+        if place.isValid() and place not in self._view.selectedIndexes():
+            self._view.setAutoScroll(False)
             self._view.setCurrentIndex(place)
+            self._view.setAutoScroll(True)
 
     def open_search(self) -> None:
         """With the keyboard in it, also where it was open before."""

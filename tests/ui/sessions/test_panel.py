@@ -194,6 +194,17 @@ def test_lines_that_move_take_the_selection_along(panel: SessionsPanel) -> None:
     several = selected()
     panel.update_session(row("b", "waiting"))
     assert len(several) == 2 and set(selected()) == set(several)
+    panel.drop_sessions([str(name) for name in several])
+    assert selected() == ["c"] == [current(panel)]
+
+
+def test_the_list_stays_where_it_is_when_another_session_is_shown(panel: SessionsPanel) -> None:
+    panel.show_sessions([row(f"s{number}", age=number * MINUTE) for number in range(60)])
+    assert view(panel).verticalScrollBar().maximum() > 0
+    panel.mark("s50")
+    assert current(panel) == "s50" and view(panel).verticalScrollBar().value() == 0
+    press(view(panel), Qt.Key.Key_Down)
+    assert current(panel) == "s51" and view(panel).verticalScrollBar().value() > 0
 
 
 def test_keys_are_meant_for_the_session_on_display_wherever_it_was_chosen(panel: SessionsPanel) -> None:
