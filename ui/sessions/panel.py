@@ -144,6 +144,8 @@ class SessionsPanel(QFrame):
         """Lines that move take the keyboard and the selection along: Qt would give both to their neighbours."""
         current, selected = self._current(), self._selected()
         yield
+        if (self._current(), self._selected()) == (current, selected):
+            return
         chosen, flags = self._view.selectionModel(), QItemSelectionModel.SelectionFlag
         place = self._model.place(current)
         if not place.isValid():
