@@ -54,7 +54,7 @@ def skill(walk: Walk) -> None:
     """A new one: named, written, saved."""
     name = walk.name("skill").replace(" ", "-")
     walk.hands.page("Skills")
-    walk.hands.press("skills.new")
+    walk.hands.press("skills.new", keys="ctrl+shift+n")  # in the editor Tab is a sign of the text
     walk.walker.thing("skill.name.field")
     walk.hands.write_into("skill.name.field", name)
     walk.hands.press("skill.name.yes", keys="Return")
