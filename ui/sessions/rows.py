@@ -1,5 +1,6 @@
 """Sessions as lines of a list: which group each belongs to, in which order, and what its second line says."""
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from ui.widgets.times import day_name, midnight_of, moment, short_age, short_tim
 WAITING, RUNNING, PINNED, FOUND = "waiting", "running", "pinned", "found"
 ARCHIVED, TRASH = "archived", "trash"
 FOLDABLE = frozenset({ARCHIVED, TRASH})  # out of the way until they are opened
+SHORT = 2  # digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +103,13 @@ def arrange_hits(rows: Sequence[SessionRow], hits: Sequence[Hit], words: str, no
 
 
 def matches(row: SessionRow, words: str) -> bool:
-    """Every word appears in the title or the folder."""
+    """Every word appears in the title or the folder; a short number begins one there, for folders are full of digits."""
     text = f"{row.title} {row.folder}".casefold()
-    return all(word in text for word in words.casefold().split())
+    begun = re.split(r"[\W_]+", text)
+    return all(
+        any(one.startswith(word) for one in begun) if word.isdigit() and len(word) <= SHORT else word in text
+        for word in words.casefold().split()
+    )
 
 
 def second_line(row: SessionRow, home: str) -> str:
