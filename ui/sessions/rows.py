@@ -103,7 +103,7 @@ def arrange_hits(rows: Sequence[SessionRow], hits: Sequence[Hit], words: str, no
 
 
 def matches(row: SessionRow, words: str) -> bool:
-    """Every word appears in the title or the folder; a short number begins one there, for folders are full of digits."""
+    """Every word appears in the title or the folder; a short number begins one there: folders are full of digits."""
     text = f"{row.title} {row.folder}".casefold()
     begun = re.split(r"[\W_]+", text)
     return all(
