@@ -18,7 +18,7 @@ from jeepney.io.blocking import open_dbus_connection
 from tests.e2e.screen import BOUND_S, PAUSE, Area, Screen
 
 ATSPI = "org.a11y.atspi"
-CHECKED, ENABLED, FOCUSED, SELECTED, SHOWING = 4, 8, 12, 23, 25  # AT-SPI's numbers of states
+CHECKED, ENABLED, FOCUSED, SHOWING = 4, 8, 12, 25  # AT-SPI's numbers of states
 AT_ONCE = 100
 TELLS_S = 0.5  # a part that says nothing of its keyboard by then will not
 MENUS = ("popup menu", "menu")
