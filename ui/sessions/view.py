@@ -27,6 +27,7 @@ class SessionsView(QTableView):
         super().__init__(parent)
         self._rows, self._painter = model, delegate
         self.setObjectName("sessions.list")
+        self.setProperty("surface", "sessions")  # the delegate fills what is chosen
         self.setAccessibleName(self.tr("Sessions"))
         self.setModel(model)
         self.setItemDelegate(delegate)

@@ -177,6 +177,8 @@ def test_the_session_on_display_is_marked(panel: SessionsPanel) -> None:
     panel.mark("")
     plain = panel.grab().toImage()
     assert marked.pixelColor(at) != plain.pixelColor(at)
+    edge, above = QPoint(2, at.y()), QPoint(2, at.y() - place.height())
+    assert marked.pixelColor(edge) == marked.pixelColor(above), "the fill of the view itself is not under it"
 
 
 def test_lines_that_move_take_the_selection_along(panel: SessionsPanel) -> None:
