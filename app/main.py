@@ -1,24 +1,24 @@
 """From what was typed to an exit code."""
 
-import argparse
 import builtins
 import gc
 import importlib
 import os
 import signal
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app import places
-from app.arguments import UsageError, understood
 from app.commands.exits import FAILED, STOPPED, USAGE
 from app.output import Output, beside, terminal
 from app.single import Lock, refuse_safe
 from core.domain.problems import Problem
 
 if TYPE_CHECKING:
+    import argparse
     import asyncio
 
 MOMENTS = 500  # of 20 ms that an owner gets to begin to listen, or to be gone: on a busy machine it takes seconds
@@ -28,27 +28,24 @@ def main(typed: list[str] | None = None) -> int:
     """Read the arguments, then open the window or do the command."""
     words = sys.argv[1:] if typed is None else typed
     out = terminal()
+    if not words or (len(words) == 2 and words[0] == "--home" and not words[1].startswith("-")):
+        folder = places.home(words[1] if words else None)
+        return _in_words(folder, out, partial(_window, folder, [], safe=False))
+    from app.arguments import UsageError, understood  # of all commands: a tenth of the time to the first paint
+
     try:
         read = understood(words)
     except UsageError as error:
         out.complain(str(error))
         return USAGE
     folder = places.home(read.home)
+    return _in_words(folder, out, partial(_do, words, read, folder, out))
+
+
+def _in_words(folder: Path, out: Output, work: Callable[[], int]) -> int:
+    """An exit code, also where it breaks."""
     try:
-        if read.command in {None, "open"}:
-            return _window(folder, [str(_here() / name) for name in read.files] if read.command else [], read.safe)
-        if read.command == "screenshots":
-            from app.screenshots import take
-
-            return take(Path(read.folder), out)
-        if read.command == "backup" and read.restore is not None:
-            return _restore(folder, read.restore, out)
-        if read.command == "replay":
-            from app.commands.replay import replay  # it waits for this terminal's keys, so no owner can do it
-
-            return replay(folder, read, out)
-        words = _with_keys(words, read)
-        return command(words, folder, out, safe=read.safe)
+        return work()
     except Problem as problem:
         out.trouble(problem.trouble)
         return FAILED
@@ -62,7 +59,23 @@ def main(typed: list[str] | None = None) -> int:
         return FAILED
 
 
-def _window(folder: Path, files: list[str], safe: bool) -> int:
+def _do(words: list[str], read: "argparse.Namespace", folder: Path, out: Output) -> int:
+    if read.command in {None, "open"}:
+        return _window(folder, [str(_here() / name) for name in read.files] if read.command else [], safe=read.safe)
+    if read.command == "screenshots":
+        from app.screenshots import take
+
+        return take(Path(read.folder), out)
+    if read.command == "backup" and read.restore is not None:
+        return _restore(folder, read.restore, out)
+    if read.command == "replay":
+        from app.commands.replay import replay  # it waits for this terminal's keys, so no owner can do it
+
+        return replay(folder, read, out)
+    return command(_with_keys(words, read), folder, out, safe=read.safe)
+
+
+def _window(folder: Path, files: list[str], *, safe: bool) -> int:
     try:
         bring_qt()
         from app.desktop import show  # Qt is heavy, and a command line has no use for it
@@ -99,7 +112,7 @@ def command(words: list[str], home: Path, out: Output, *, safe: bool = False) ->
             lock.release()
 
 
-def _with_keys(words: list[str], read: argparse.Namespace) -> list[str]:
+def _with_keys(words: list[str], read: "argparse.Namespace") -> list[str]:
     """The keys that a command wants, asked for here: from here they go no way that others can read."""
     if read.command == "models" and read.action == "key" and not read.forget:
         return [*words, f"--given={_key(read.name)}"]

@@ -4,10 +4,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from app.commands.exits import USAGE
+from app.main import main
+
 ROOT = Path(__file__).parents[2]
 HEAVY = (
-    "PySide6.QtNetwork", "asyncio", "concurrent", "core.domain.events", "core.engine", "core.store", "httpx", "keyring",
-    "markdown_it", "pydantic", "qasync", "sqlalchemy", "sqlite3", "sqlmodel", "ui.sessions", "ui.timeline", "ui.window",
+    "PySide6.QtNetwork", "app.arguments", "asyncio", "concurrent", "core.domain.events", "core.engine", "core.settings",
+    "core.store", "httpx", "keyring", "markdown_it", "pydantic", "qasync", "sqlalchemy", "sqlite3", "sqlmodel",
+    "ui.sessions", "ui.timeline", "ui.window",
 )  # fmt: skip
 LOOK = """
 import builtins
@@ -112,3 +118,9 @@ def _loaded(script: str, home: Path) -> list[str]:
 
 def _of(loaded: list[str], heavy: tuple[str, ...]) -> list[str]:
     return [name for name in loaded if any(f"{name}.".startswith(f"{one}.") for one in heavy)]
+
+
+def test_an_option_is_no_data_folder(capfd: pytest.CaptureFixture[str]) -> None:
+    """What only opens the window is not looked at as a command is."""
+    assert main(["--home", "--safe"]) == USAGE
+    assert "expected one argument" in capfd.readouterr().err
