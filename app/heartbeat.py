@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, Qt, QTimer
 
 TICK_S: Final = 0.1
 STALL_S: Final = 0.1
+SOON_S: Final = 0.02
 RENEW: Final = 20  # looks, until threads that began since are counted as well
 
 
@@ -89,7 +90,8 @@ class Heartbeat(QObject):
         self._schedule = Schedule(native)
         self._others = Others(native)
         self._beat = (time.monotonic(), Ran())
-        self._over = threading.Event()
+        self._over = threading.Lock()  # an Event costs many times as much at each look
+        self._over.acquire()
         self._timer = QTimer(self, interval=int(TICK_S * 1000))
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._tick)
@@ -102,8 +104,8 @@ class Heartbeat(QObject):
 
     def close(self) -> None:
         self._timer.stop()
-        self._over.set()
         if self._watcher.is_alive():
+            self._over.release()
             self._watcher.join()
         self._schedule.close()
         self._others.close()
@@ -112,23 +114,28 @@ class Heartbeat(QObject):
         self._beat = (time.monotonic(), self._schedule.ran())
 
     def _watch(self) -> None:
+        """Awake as seldom as will do: a moment after each tick, when one is late, and while that lasts."""
         seen, held = (0.0, Ran()), 0.0
-        stack, looks = "", 0
-        while not self._over.wait(TICK_S / 2):
-            beat = self._beat
-            if beat == seen and stack:
-                continue
-            if stack:
-                stalled = beat[0] - seen[0] - TICK_S
-                self._write(stalled, behind(stalled, seen[1], beat[1], self._others.held() - held), stack)
-                stack = ""
+        stack, looks, wait = "", 0, 0.0
+        while not self._over.acquire(timeout=max(0.0, wait)):
+            beat, now = self._beat, time.monotonic()
             if beat != seen:
+                if stack:
+                    stalled = beat[0] - seen[0] - TICK_S
+                    self._write(stalled, behind(stalled, seen[1], beat[1], self._others.held() - held), stack)
+                    stack = ""
                 seen = beat
                 if looks % RENEW == 0:
                     self._others.find()
                 held, looks = self._others.held(), looks + 1
-            elif time.monotonic() - beat[0] - TICK_S > STALL_S:
-                stack = "".join(traceback.format_stack(sys._current_frames().get(self._window)))
+                wait = seen[0] + TICK_S + SOON_S - now
+            elif not stack:
+                wait = seen[0] + TICK_S + STALL_S - now
+                if wait <= 0:
+                    stack = "".join(traceback.format_stack(sys._current_frames().get(self._window)))
+                    wait = SOON_S
+            else:
+                wait = SOON_S
 
     def _write(self, stalled: float, kept: float, stack: str) -> None:
         moment = datetime.now().astimezone().isoformat(timespec="seconds")
