@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
@@ -36,6 +36,8 @@ class Desk(QWidget):
         column.addWidget(self._split)
         self._sides: list[Side] = []
         self._watched, self._restored = False, False
+        self._moved = QTimer(self, singleShot=True, interval=0)
+        self._moved.timeout.connect(self._follow_keyboard)
         self.side = self._add()
         self._call()
 
@@ -294,13 +296,16 @@ class Desk(QWidget):
             self._watched = on
             changed = self.window().windowHandle().focusObjectChanged
             if on:
-                changed.connect(self._follow_keyboard)
+                changed.connect(self._moved.start)
             else:
-                changed.disconnect(self._follow_keyboard)
+                changed.disconnect(self._moved.start)
+                self._moved.stop()
 
-    def _follow_keyboard(self, held: QObject | None) -> None:
+    def _follow_keyboard(self) -> None:
+        """To where it rests: a part that hides with the keyboard in it gives that to any neighbour first."""
+        held: QWidget | None = self.window().focusWidget()
         for side in self.sides:
-            if isinstance(held, QWidget) and side.isAncestorOf(held):
+            if held and side.isAncestorOf(held):
                 self._turn_to(side)
                 return
 

@@ -1,5 +1,6 @@
 """Two sessions side by side, and tabs: both go on, one is worked in, and all of it is there after a restart."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -59,6 +60,12 @@ def test_the_side_where_one_is_is_the_one_that_commands_mean(qapp: QApplication,
         assert window.selection.session == names[1] and window.view is right.view
         find(left, QPlainTextEdit, "composer.input").setFocus()
         await until(lambda: window.selection.session == names[0], "the side with the keyboard")
+        turned: list[str] = []
+        window.selection.session_changed.connect(turned.append)
+        find(right, QPlainTextEdit, "composer.input").setFocus()
+        find(left, QPlainTextEdit, "composer.input").setFocus()
+        await asyncio.sleep(0.05)
+        assert turned == [], "where the keyboard only passed by is not worked in"
         QTest.mousePress(right, Qt.MouseButton.LeftButton, pos=right.rect().topRight() - QPoint(3, -3))
         assert window.selection.session == names[1]
         window.go_to(names[0])

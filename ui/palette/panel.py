@@ -179,11 +179,13 @@ class Palette(QFrame):
         self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def leave(self) -> None:
-        """Go away; the keyboard goes back to where it was."""
+        """Go away; the keyboard goes back to where it was, and by no other way: hiding would give it to a neighbour."""
+        before, self._before = self._before, None
+        if before is not None and before.isVisible():
+            before.setFocus(Qt.FocusReason.OtherFocusReason)
+        else:
+            self._field.clearFocus()
         self.hide()
-        if self._before is not None and self._before.isVisible():
-            self._before.setFocus(Qt.FocusReason.OtherFocusReason)
-        self._before = None
 
     def restyle(self, look: Look) -> None:
         self._look = self._rows.look = look

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QCursor
 from PySide6.QtTest import QAbstractItemModelTester, QTest
-from PySide6.QtWidgets import QLineEdit, QListView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QListView, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.ui.hands import find, press, write
@@ -84,6 +84,25 @@ def test_type_choose_and_come_back(look: Look, around: QWidget) -> None:
     press(field, Qt.Key.Key_Return)
     assert done == ["next"] and not palette.isVisible()
     assert find(around, QLineEdit, "before").hasFocus()
+
+
+@pytest.mark.parametrize("worked", [True, False])
+def test_the_keyboard_comes_back_by_no_other_way(look: Look, around: QWidget, qapp: QApplication, worked: bool) -> None:
+    """Hidden with the keyboard in it, Qt hands that to whatever comes next: the other of two sessions."""
+    palette, before = Palette(look, around), find(around, QLineEdit, "before")
+    QLineEdit(around).show()
+    if not worked:
+        before.clearFocus()
+    palette.open_with(ENTRIES, "What shall be done?", str)
+    heard: list[QWidget | None] = []
+
+    def hear(_: QWidget | None, to: QWidget | None) -> None:
+        heard.append(to)
+
+    qapp.focusChanged.connect(hear)
+    press(find(palette, QLineEdit, "palette.field"), Qt.Key.Key_Escape)
+    qapp.focusChanged.disconnect(hear)
+    assert not palette.isVisible() and heard == [before if worked else None]
 
 
 def test_arrows_pass_over_what_cannot_be_done_and_go_round(look: Look, around: QWidget) -> None:
