@@ -71,6 +71,7 @@ class MemoryPanel(Page, OwnKeys):
         self._start, self._selection, self._reading, self._go_to, self._clock = start, selection, reading, go_to, clock
         self._listed: Sequence[Listed] = ()
         self._found: Sequence[Listed] | None = None
+        self._asked = ("", "", "")
         self._proposals: dict[str, Proposal] = {}
         self._wanted, self._key, self._folded = "", "", False
         self.door = Door(bridge)
@@ -189,13 +190,18 @@ class MemoryPanel(Page, OwnKeys):
         return [line(one, self._title_of, at) for one in found if belongs(one, tab) and is_for(one.memory, place)]
 
     def _arrange(self, *, keep: bool = True) -> None:
-        """The lines of the tab; what was chosen stays so, or what stands in its place."""
+        """The lines of the tab; what was chosen stays so, or what stands in its place. Others begin with the first."""
         lines = self._lines()
         keys = [each.key for each in lines]
         held = self._key if keep else self._wanted
-        was = self.list.currentIndex().row()
+        before, self._asked = self._asked, (self.head.tab, self.head.place, self.head.search.text().strip())
+        was = self.list.currentIndex().row() if before == self._asked else 0
         key = held if held in keys else (keys[min(max(was, 0), len(keys) - 1)] if keys else "")
         self.list.show_lines(lines, key)
+        if not keep:
+            self.list.scrollTo(self.list.currentIndex())
+        elif before != self._asked:
+            self.list.scrollToTop()
         self.list.setVisible(bool(lines))
         self._empty.setVisible(not lines)
         self._empty.setText("" if lines else self._nothing())

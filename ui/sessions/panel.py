@@ -311,6 +311,7 @@ class SessionsPanel(QFrame):
 
     def _narrow(self, words: str) -> None:
         self._model.search(words)
+        self._view.scrollToTop()
         self._say_empty()
         self._search_wait.start()
 

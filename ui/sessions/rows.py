@@ -103,13 +103,20 @@ def arrange_hits(rows: Sequence[SessionRow], hits: Sequence[Hit], words: str, no
 
 
 def matches(row: SessionRow, words: str) -> bool:
-    """Every word appears in the title or the folder; a short number begins one there: folders are full of digits."""
-    text = f"{row.title} {row.folder}".casefold()
-    begun = re.split(r"[\W_]+", text)
+    """Every word appears in the title or the folder. A short number begins a word of the title or is one of the folder,
+    for folders are full of digits."""
+    title, folder = row.title.casefold(), row.folder.casefold()
+    text = f"{title} {folder}"
     return all(
-        any(one.startswith(word) for one in begun) if word.isdigit() and len(word) <= SHORT else word in text
+        any(one.startswith(word) for one in _words(title)) or word in _words(folder)
+        if word.isdigit() and len(word) <= SHORT
+        else word in text
         for word in words.casefold().split()
     )
+
+
+def _words(text: str) -> list[str]:
+    return re.split(r"[\W_]+", text)
 
 
 def second_line(row: SessionRow, home: str) -> str:

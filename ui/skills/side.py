@@ -58,7 +58,7 @@ class SkillSide(QFrame):
         column.addLayout(first)
         column.addWidget(self._none)
         column.addWidget(self.list, 1)
-        self._search.textChanged.connect(lambda _: self.arrange())
+        self._search.textChanged.connect(self._narrow)
         self._new.clicked.connect(lambda: self.new_wanted.emit())
         self._import.clicked.connect(lambda: self.import_wanted.emit())
         self.list.turned.connect(self._turn)
@@ -100,6 +100,10 @@ class SkillSide(QFrame):
         self._glass.setIcon(icon("search", look.theme.third))
         for tool, name in ((self._new, "plus"), (self._import, "download")):
             tool.setIcon(icon(name, look.theme.second))
+
+    def _narrow(self) -> None:
+        self.arrange()
+        self.list.scrollToTop()
 
     def _turn(self) -> None:
         self._opened = not self._opened

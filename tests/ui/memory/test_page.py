@@ -127,6 +127,26 @@ def test_what_has_the_words_as_they_were_typed_stands_first_and_stays_there(qapp
     live(qapp, home, act)
 
 
+def test_other_lines_begin_at_the_top_and_the_one_that_is_wanted_is_in_sight(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        await until(lambda: person.window._bridge, "the engine")
+        names = [await kept(person, f"Drawer {n:02} holds the {'letters' if n % 2 else 'bills'}.") for n in range(40)]
+        page = await opened(person)
+        await until(lambda: len(lines(page)) == 40, "all of them")
+        bar = page.list.verticalScrollBar()
+        bar.setValue(bar.maximum())
+        write(find(page, QLineEdit, "memory.search"), "letters")
+        await until(lambda: len(lines(page)) == 20, "those with the word")
+        assert bar.value() == 0 < bar.maximum()
+        for name in (names[1], names[39]):
+            page.open_on((name,))
+            await until(lambda: page.card.memory and page.card.memory.id == name, "beside the list")  # noqa: B023 - now
+            assert page.list.key() == name
+            assert page.list.viewport().rect().contains(page.list.visualRect(page.list.currentIndex()))
+
+    live(qapp, home, act)
+
+
 async def kept_when_ready(person: Person, text: str) -> str:
     await until(lambda: person.window._bridge, "the engine")
     return await kept(person, text)

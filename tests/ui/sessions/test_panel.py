@@ -117,6 +117,16 @@ def test_search_opens_filters_and_closes(panel: SessionsPanel, qtbot: QtBot) -> 
     assert not field.isVisible() and view(panel).model().rowCount() == 3
 
 
+def test_what_is_searched_begins_at_the_top(panel: SessionsPanel, qtbot: QtBot) -> None:
+    panel.show_sessions([row(f"letter {n}", age=MINUTE) for n in range(60)])
+    bar = view(panel).verticalScrollBar()
+    bar.setValue(bar.maximum())
+    click(find(panel, QToolButton, "sessions.search_button"))
+    write(find(panel, QLineEdit, "sessions.search"), "letter")
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    assert bar.value() == 0
+
+
 def test_a_hit_is_chosen_with_its_place(panel: SessionsPanel, qtbot: QtBot) -> None:
     panel.show_sessions([row("a"), row("b")])
     panel.open_search()

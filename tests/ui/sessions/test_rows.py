@@ -92,8 +92,9 @@ def test_every_word_has_to_match() -> None:
 
 
 def test_a_short_number_is_not_found_inside_of_others() -> None:
-    one = row("letter 14", folder="/tmp/walk-9f4c/report2026")
-    assert matches(one, "letter 1") and matches(one, "2026") and not matches(one, "letter 4")
+    one = row("letter 14", folder="/tmp/walk-9f4c/report2026/7")
+    assert matches(one, "letter 1") and matches(one, "2026") and matches(one, "letter 7")
+    assert not matches(one, "letter 4") and not matches(one, "letter 9")
 
 
 @pytest.mark.parametrize(

@@ -76,12 +76,27 @@ def test_a_line_says_what_matters() -> None:
     assert [name for name, _ in deeds(by_name["old"])] == ["bring", "export"]
 
 
-def test_the_list_is_walked_by_keys(qtbot: QtBot, look: Look, qtmodeltester: ModelTester) -> None:
-    side = SkillSide(look)
-    qtbot.addWidget(side)
-    side.resize(280, 600)
-    with qtbot.waitExposed(side):
-        side.show()
+@pytest.fixture
+def side(qtbot: QtBot, look: Look) -> SkillSide:
+    made = SkillSide(look)
+    qtbot.addWidget(made)
+    made.resize(280, 600)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+def test_what_is_searched_begins_at_the_top(qtbot: QtBot, side: SkillSide) -> None:
+    side.show_rows([SkillRow(f"library/letter-{n}", f"letter-{n}", "library", "on", "") for n in range(60)], (), "/w")
+    bar = side.list.verticalScrollBar()
+    side.list.mark("library/letter-50")
+    bar.setValue(bar.maximum())
+    write(find(side, QLineEdit, "skills.search"), "letter")
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    assert bar.value() == 0
+
+
+def test_the_list_is_walked_by_keys(side: SkillSide, look: Look, qtmodeltester: ModelTester) -> None:
     side.show_rows(ROWS, (), "/w")
     qtmodeltester.check(side.list.rows, force_py=True)  # type: ignore[no-untyped-call]
     chosen: list[str] = []
