@@ -30,6 +30,7 @@ ICON = 16
 BADGE_PADDING = 6
 DEPTH_INDENT = 20
 TENTH = 100_000
+SCREENS = 4  # of pictures that are kept
 # Plain numbers: Qt's flags are combined anew for each word of each row otherwise, and it shows in a profile.
 ONE_LINE = Qt.TextFlag.TextSingleLine.value | Qt.AlignmentFlag.AlignVCenter.value
 LEFT = ONE_LINE | Qt.AlignmentFlag.AlignLeft.value
@@ -183,7 +184,8 @@ class RowPainter(QStyledItemDelegate):
 
     def _paint_picture(self, painter: QPainter, box: QRect, step: Step, chosen: bool) -> None:
         """A row of work looks the same until it, its time or something around it changes."""
-        ratio, theme = painter.device().devicePixelRatio(), self._look.theme
+        screen, theme = painter.device(), self._look.theme
+        ratio = screen.devicePixelRatio()
         tenths = 0 if step.ended else self._model.lasted(step) // TENTH
         key = (
             step.row,
@@ -199,8 +201,9 @@ class RowPainter(QStyledItemDelegate):
         inside = QRect(0, 0, box.width(), box.height())
         ground = theme.selection if chosen else theme.background
         picture = self._pictures.picture(
-            key, step, box.size(), ratio, ground, lambda onto: self._work(onto, inside, step)
-        )
+            key, step, box.size(), ratio, ground, lambda onto: self._work(onto, inside, step),
+            room=round(SCREENS * screen.width() * screen.height() * ratio * ratio),
+        )  # fmt: skip
         painter.drawPixmap(box.topLeft(), picture)
 
     # parts
