@@ -11,6 +11,7 @@ from core.timeline.difference import Difference, difference
 from ui.theme import Look
 from ui.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.choice import Choice
 from ui.widgets.difference_view import DifferenceView
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.tick import Tick
@@ -161,7 +162,7 @@ class CompareTab(QWidget):
         return f"{said}: {visible(found.why)}" if found.why else said
 
     def _box(self, name: str, said: str) -> QComboBox:
-        made = QComboBox()
+        made = Choice()
         made.setObjectName(name)
         made.setAccessibleName(said)
         made.setFont(self._look.fonts.text)

@@ -3,14 +3,15 @@
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QDialog, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
 
 from ui.theme import Look
 from ui.widgets.button import Button
+from ui.widgets.choice import Choice
 from ui.widgets.dialog_parts import foot
 from ui.widgets.words import label
 
-Choice = tuple[str, str]  # what it is called for the program, and for the person
+Option = tuple[str, str]  # what it is called for the program, and for the person
 
 
 class NameDialog(QDialog):
@@ -27,7 +28,7 @@ class NameDialog(QDialog):
         yes: str,
         fault: Callable[[str], str],
         name: str = "",
-        choices: Sequence[Choice] = (),
+        choices: Sequence[Option] = (),
         choose: str = "",
         parent: QWidget | None = None,
     ) -> None:
@@ -42,7 +43,7 @@ class NameDialog(QDialog):
         self._field.setFont(look.fonts.mono)
         self._field.selectAll()
         self._wrong = label("", look.fonts.second, "failed", name="skill.name.wrong", wrap=True)
-        self._choices = QComboBox()
+        self._choices = Choice()
         self._choices.setObjectName("skill.name.choice")
         self._choices.setAccessibleName(choose)
         self._choices.setFont(look.fonts.text)

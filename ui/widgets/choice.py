@@ -18,10 +18,10 @@ class Choice(QComboBox):
     # Qt
 
     def sizeHint(self) -> QSize:
-        return QSize(super().sizeHint().width() + PAD, max(HEIGHT, QFontMetrics(self.font()).height() + 12))
+        return QSize(super().sizeHint().width() + 2 * PAD, max(HEIGHT, QFontMetrics(self.font()).height() + 12))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(super().minimumSizeHint().width() + PAD, self.sizeHint().height())
+        return QSize(super().minimumSizeHint().width() + 2 * PAD, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         group = QPalette.ColorGroup.Active if self.isEnabled() else QPalette.ColorGroup.Disabled

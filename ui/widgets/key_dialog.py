@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QDialog, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
 
 from ui.theme import Look
 from ui.widgets.button import Button
+from ui.widgets.choice import Choice
 from ui.widgets.dialog_parts import foot
 from ui.widgets.words import label
 
@@ -21,7 +22,7 @@ class KeyDialog(QDialog):
         self.setObjectName("key")
         self.setWindowTitle(self.tr("Add a key"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._servers = QComboBox()
+        self._servers = Choice()
         self._servers.setObjectName("key.server")
         self._servers.setAccessibleName(self.tr("Server"))
         self._servers.setFont(look.fonts.text)
