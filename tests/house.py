@@ -25,7 +25,7 @@ DOORS = {  # the functions in which a broad `except` may stand, and whose faults
     ("core/engine/runs.py", "_last_word"): "a bug in a run, which ends that run alone",
     ("core/store/journal.py", "_tell"): "whoever listens to the journal",
     ("core/settings/secrets.py", "_answered"): "keyrings, which raise what their makers like",
-    ("app/main.py", "main"): "a bug in a command, told in words",
+    ("app/main.py", "_in_words"): "a bug in a command, told in words",
     ("app/perform.py", "perform_typed"): "a bug in a command, which the window it works in outlives",
     ("app/engine_thread.py", "_run"): "the engine's start, told to whoever waits for it",
     ("core/store/database.py", "_write"): "the writing thread, told to whoever opens the file",

@@ -14,7 +14,7 @@ from tests.e2e.killing import BOUND_S, environment, program
 from tests.faults.conftest import REASON
 from tests.faults.tally import Tried
 
-STRIDE = 1 if os.environ.get("EVERY_FAULT") else 48
+STRIDE = 1 if os.environ.get("EVERY_FAULT") else 96
 SKILL = "---\nname: tidy\ndescription: Tidies up.\n---\n" + "Sweep the floor.\n" * 400
 
 pytestmark = pytest.mark.skipif(not shutil.which("strace"), reason=REASON)

@@ -13,13 +13,13 @@ from pathlib import Path
 from tests.e2e.health import FROZEN_MS
 from tests.e2e.screen import ROOT, screen
 from tests.e2e.tree import bus
-from tests.walk.acts import Act, possible, step
+from tests.walk.acts import ENDS, Act, possible, step
 from tests.walk.hands import HANDS
 from tests.walk.model import model
-from tests.walk.walk import Walk
+from tests.walk.walk import After, Walk
 
 MOST_MB, MOST_HANDLES = 20.0, 4
-WARM = 10  # acts until everything that is made once has been made
+LIFE, WARM = 90, 40  # acts before a window is closed or killed; those in which everything is opened once
 KEPT = ROOT / ".walk"
 
 
@@ -40,7 +40,7 @@ def walk(minutes: float, by: str, seed: int) -> int:
         end, done = time.monotonic() + minutes * 60, Counter[str]()
         try:
             while time.monotonic() < end:
-                act = choose(made, done)
+                act = choose(made)
                 began = time.monotonic()
                 step(made, act)
                 done[act.name] += 1
@@ -66,11 +66,12 @@ def ready(by: str, seed: int) -> Iterator[Walk]:
                 made.close()
 
 
-def choose(made: Walk, done: Counter[str]) -> Act:
-    """Any that can be done now; what was never done goes first."""
-    able = possible(made)
-    fresh = [act for act in able if not done[act.name]]
-    return made.chance.choice(fresh or able)
+def choose(made: Walk) -> Act:
+    """Any that can be done now; what was never done in this window goes first, and its end comes late."""
+    life = made.lives[-1]
+    able = [act for act in possible(made) if len(life) >= LIFE or act.name not in ENDS]
+    known = {one.act for one in life} | ENDS
+    return made.chance.choice([act for act in able if act.name not in known] or able)
 
 
 def keep(made: Walk, words: str) -> None:
@@ -98,21 +99,23 @@ def told(made: Walk, by: str, done: Counter[str]) -> int:
     grown = 0.0
     for life in made.lives:
         megabytes, handles = growth(life)
-        print(
-            f"  {len(life)} acts in one window: {megabytes:+.1f} MB, {handles:+} handles, {life[-1][0]:.0f} MB at last"
-        )
+        last = f"{life[-1].megabytes:.0f} MB" if life else "nothing"
+        print(f"  {len(life)} acts in one window: {megabytes:+.1f} MB, {handles:+} handles, {last} at last")
         grown = max(grown, megabytes / MOST_MB, handles / MOST_HANDLES)
     return int(grown > 1 or bool(frozen))
 
 
-def growth(life: list[tuple[float, int]]) -> tuple[float, int]:
+def growth(life: list[After]) -> tuple[float, int]:
     """Of the last quarter over the one after the beginning, in megabytes and handles: the least of each."""
     rest = life[WARM:]
     if len(rest) < 8:
         return 0.0, 0
     quarter = len(rest) // 4
     first, last = rest[:quarter], rest[-quarter:]
-    return min(last)[0] - min(first)[0], min(one for _, one in last) - min(one for _, one in first)
+    return (
+        min(one.megabytes for one in last) - min(one.megabytes for one in first),
+        min(one.handles for one in last) - min(one.handles for one in first),
+    )
 
 
 if __name__ == "__main__":

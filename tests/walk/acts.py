@@ -52,6 +52,7 @@ ACTS: Final = (
     Act("sections", pages.sections, some(1)),
 )
 
+ENDS: Final = frozenset({"restart", "kill"})  # of a window
 
 # The five-minute form, in this order.
 SHORT: Final = (
@@ -66,5 +67,5 @@ def possible(walk: Walk) -> list[Act]:
 def step(walk: Walk, act: Act) -> None:
     """One act, and whether the program is still well."""
     act.do(walk)
-    if trouble := walk.look():
+    if trouble := walk.look(act.name):
         raise AssertionError(trouble)

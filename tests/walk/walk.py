@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.sessions import SessionRow
 from core.store.reader import Reader, Unreadable
@@ -18,11 +19,19 @@ from tests.walk.hands import HANDS, Hands
 FOREIGN = Path(__file__).parents[1] / "golden" / "foreign" / "claude-code"
 
 
+class After(NamedTuple):
+    """What the program had after an act."""
+
+    act: str
+    megabytes: float
+    handles: int
+
+
 class Walk:
     """Attributes:
     counts: how many of a kind were made, for names that nothing else has.
     slow: all stalls there were.
-    lives: of each program, megabytes and handles after each act.
+    lives: of each program, what it had after each act.
     """
 
     hands: Hands
@@ -33,7 +42,7 @@ class Walk:
         self._bus, self._tree = bus, Tree(bus)
         self.counts: dict[str, int] = {}
         self.slow: list[int] = []
-        self.lives: list[list[tuple[float, int]]] = []
+        self.lives: list[list[After]] = []
         self.work.mkdir(parents=True)
         self.home.mkdir(mode=0o700)
         (self.home / "settings.json").write_text(json.dumps({"providers": [{"name": "box", "url": server}]}))
@@ -76,8 +85,8 @@ class Walk:
             self.program.kill()
         self._tree.close()
 
-    def look(self) -> str:
-        """What is wrong with the program; nothing in a good life."""
+    def look(self, act: str) -> str:
+        """What is wrong with the program after this act; nothing in a good life."""
         if self.program.process.poll() is not None:
             return f"it ended with {self.program.process.returncode}: {self.program.complaints()}"
         if said := self.program.complaints():
@@ -85,7 +94,7 @@ class Walk:
         if log := _text(self.home / "crash.log"):
             return f"it noted a crash: {log}"
         self.slow = stalls(self.home)
-        self.lives[-1].append(size(self.program.process.pid))
+        self.lives[-1].append(After(act, *size(self.program.process.pid)))
         return ""
 
     # What there is
