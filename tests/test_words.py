@@ -26,6 +26,7 @@ NAMES = re.findall(
     OpenAI OpenCode OpenHands OpenRouter OpenTelemetry OTLP PDF Perfetto PgDown PgUp pipx Qt README recency
     ripgrep SearXNG SQLite SWE swe Tavily todo TOML Ubuntu URL UTF validator vLLM worktree worktrees
     json mcp mcpServers submodules bge MiniLM minilm numpy
+    FTS compactions cpu httpx landlock mb rss sqlite th
     """,
 )
 
