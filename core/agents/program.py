@@ -68,6 +68,15 @@ class Program:
         await to_its_end(self._end_all)
         await self._process.wait()
 
+    async def drain(self) -> None:
+        """What was printed and nobody read holds its pipe open, also after the end of the process."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GRACE_S):
+                for pipe in (self._process.stdout, self._process.stderr):
+                    assert pipe is not None
+                    while await pipe.read(1 << 16):
+                        pass
+
     def _end_all(self) -> None:
         if sys.platform == "win32":
             with suppress(OSError):

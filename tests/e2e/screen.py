@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+import pytest
+
 from core.store.reader import Reader, Unreadable
 from tests.e2e.health import FROZEN_MS, stalls
 from ui.theme import load_theme
@@ -304,7 +306,14 @@ class Program:
 
     def ends(self) -> None:
         """The window was told to close: nothing stays behind, and nothing was complained of."""
-        assert self.process.wait(CLOSES_S) == 0
+        try:
+            assert self.process.wait(CLOSES_S) == 0
+        except subprocess.TimeoutExpired:
+            shown = self.screen.titles()
+            self.process.send_signal(signal.SIGABRT)
+            self.process.wait(BOUND_S)
+            stacks = "".join(file.read_text() for file in self.home.glob("*.log"))
+            pytest.fail(f"it does not close, and shows {shown}:\n{self.complaints()}{stacks}")
         assert self.complaints() == ""
         assert (self.home / "crash.log").read_text() == ""
         assert not left_of(self.home)
