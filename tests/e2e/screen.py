@@ -202,6 +202,7 @@ def screen(folder: Path, size: str = "1440x900") -> Iterator[Screen]:
         )
         try:
             until(lambda: _managed(made), "openbox")
+            made.hand("key", "shift")  # at the first of all openbox lets go of its own: alt+F4 would be lost
             yield made
         finally:
             desk.terminate()
