@@ -2,7 +2,6 @@
 
 import re
 import sqlite3
-import zlib
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from core.domain.events import KINDS
 from core.domain.problems import Problem
 from core.store.backup import Backup, newest_good, next_of
-from core.store.blobs import blob_hash, inflate
+from core.store.blobs import Damaged, blob_hash, inflate
 from core.store.codec import decode
 from core.store.files import ASIDE, in_place_of, put_in_place, wal_of
 from core.store.health import look, peek
@@ -124,7 +123,7 @@ def _states_a_fact(kind: str, payload: str) -> bool:
 def _is_what_it_says(name: str, body: bytes) -> bool:
     try:
         return blob_hash(inflate(body)) == name
-    except zlib.error:
+    except Damaged:
         return False
 
 

@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +64,7 @@ def test_a_file_of_an_older_form_opens_and_shows_the_same(form: Path, tmp_path: 
     try:
         kept = {"rules": _rules(opened.path), "schedules": _schedules(opened.path)} | _remembered(opened.path)
         shown = show(reader) | kept | _learned(opened.path, reader)
+        assert all(len(reader.kept(name) or b"") == size for name, size in _contents(opened.path))
     finally:
         reader.close()
         opened.database.close()
@@ -80,6 +83,11 @@ def show(reader: Reader) -> dict[str, Any]:
     }
     plain: dict[str, Any] = json.loads(json.dumps(shown))
     return plain
+
+
+def _contents(path: Path) -> list[tuple[str, int]]:
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute("SELECT hash, size FROM blob").fetchall()
 
 
 def _rules(path: Path) -> Any:
