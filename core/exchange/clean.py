@@ -49,11 +49,13 @@ class Cleaner:
         found = self._redactor.findings(text)
         if not found:
             return text
-        for each in found:
+        ends = [0, *(each.end for each in found)]
+        starts = [*(each.start for each in found), len(text)]
+        between = [text[end:start] for end, start in zip(ends, starts, strict=True)]  # half a secret looks like none
+        for place, each in enumerate(found):
             self.counts[each.kind] += 1
             if len(self.samples) < SAMPLES:
-                before, after = text[max(0, each.start - AROUND) : each.start], text[each.end : each.end + AROUND]
-                shown = self._redactor.text(f"{before}[{each.kind} removed]{after}")
+                shown = f"{between[place][-AROUND:]}[{each.kind} removed]{between[place + 1][:AROUND]}"
                 self.samples.append(Removed(each.kind, self.session, self.seq, " ".join(shown.split())))
         return self._redactor.text(text)
 

@@ -54,19 +54,29 @@ def importer_of(path: Path) -> Importer:
     """Who wrote a file. Raises Problem where nobody known did."""
     if path.is_dir() and (path / "base_state.json").is_file():
         path = path / "base_state.json"
-    try:
-        with path.open("rb") as file:
-            head = file.read(HEAD)
-    except OSError as error:
-        raise Problem(f"{path.name} cannot be read.", f"{error.strerror}.", "Name a file that is there.") from error
+    head = _head(path)
     for importer in IMPORTERS:
         if importer.knows(path, head):
             return importer
     what = (
-        "It is an SQLite database of a program that is not known" if head.startswith(MAGIC) else "Its form is not known"
+        "It is an SQLite database of a program that is not known"
+        if head.startswith(MAGIC)
+        else ("Its form is not known" if head.strip() else "It is empty")
     )
     names = ", ".join(["Journeyman", *sorted(importer.agent for importer in IMPORTERS)])
     raise Problem(f"{path.name} cannot be imported.", f"{what}.", f"What can be read are sessions of {names}.")
+
+
+def _head(path: Path) -> bytes:
+    """What a file begins with. A pipe would be waited for, and cannot be read twice."""
+    try:
+        if not path.is_file() and path.exists():
+            kind = "a folder" if path.is_dir() else "no ordinary file"
+            raise Problem(f"{path.name} cannot be imported.", f"It is {kind}.", "Name a file, or save it to one first.")
+        with path.open("rb") as file:
+            return file.read(HEAD)
+    except OSError as error:
+        raise Problem(f"{path.name} cannot be read.", f"{error.strerror}.", "Name a file that is there.") from error
 
 
 class Reading:
@@ -114,6 +124,8 @@ class Reading:
             if self._note():
                 yield self._next()
             return
+        if len(self._places) == 1 and (place := next(iter(self._places.values()))).records < place.skip:
+            raise self._changed("It holds less than was imported before.")
         if not self._places:
             why = f"It holds no record of {self._importer.agent}."
             raise Problem(f"{self._path.name} cannot be imported.", why, "")
@@ -130,9 +142,15 @@ class Reading:
     def _safely(self, records: Iterator[Record]) -> Iterator[Record]:
         try:
             yield from records
+        except Problem as problem:
+            if not self.sessions:
+                raise
+            found = problem.trouble
+            raise Problem(f"{self._path.name} is imported only in part.", found.why, found.do) from problem
         except STRANGE as error:
             why = f"It is no transcript of {self._importer.agent} as far as that is known ({error})."
-            raise Problem(f"{self._path.name} cannot be imported.", why, "") from error
+            what = "is imported only in part" if self.sessions else "cannot be imported"
+            raise Problem(f"{self._path.name} {what}.", why, "") from error
         except OSError as error:
             why = f"{error.strerror or error}."
             raise Problem(f"{self._path.name} cannot be read on.", why, "Import it once more.") from error
@@ -203,14 +221,14 @@ class Reading:
     def _come_to_the_new(self, place: _Place, telling: Telling) -> None:
         """Where the last reading ended, its sessions were closed; they are again, without a word."""
         if place.digest and place.running.hexdigest() != place.digest:
-            raise Problem(
-                f"{self._path.name} is not what it was.",
-                "Records that were imported before have changed.",
-                "Delete the imported session, then import the file once more.",
-            )
+            raise self._changed("Records that were imported before have changed.")
         for each in place.led.values():
             each.close()
         place.before = {} if place.cut else dict(telling.kept)  # where it was cut, nobody has counted yet
+
+    def _changed(self, why: str) -> Problem:
+        do = "Delete the imported session, then import the file once more."
+        return Problem(f"{self._path.name} is not what it was.", why, do)
 
     def _telling(self, key: str) -> Telling:
         if key not in self._tellings:
@@ -251,7 +269,8 @@ def _form(record: Record) -> str:
         said.get("type") or said.get("kind") or said.get("role") or said.get("source"),
         inner or said.get("subtype"),
     )
-    return "/".join(str(name) for name in names if isinstance(name, str) and name)[:60] or "record"
+    found = "/".join(name for name in names if isinstance(name, str) and name)[:60]
+    return found.encode("utf-8", "replace").decode() or "record"
 
 
 def _size(path: Path) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.blocks import as_json
 from core.exchange.importers.called import Asked, plain_text
-from core.exchange.importers.record import Open, Record, amount, document, listed, moment, number
+from core.exchange.importers.record import Open, Record, amount, document, key_of, listed, moment, number
 from core.exchange.importers.telling import Telling
 
 
@@ -22,7 +22,7 @@ class Atif:
 
     def records(self, path: Path) -> Iterator[Record]:
         whole = document(path)
-        key = str(whole.get("trajectory_id") or whole.get("session_id") or path.stem)
+        key = str(whole.get("trajectory_id") or whole.get("session_id") or key_of(path))
         yield from _trajectory(whole, key, path.stat().st_size)
 
     def tell(self, record: Record, telling: Telling, open: Open) -> bool:
@@ -48,7 +48,7 @@ def _trajectory(whole: Any, key: str, size: int, parent: str = "") -> Iterator[R
     head = {name: whole[name] for name in ("agent", "notes", "extra", "final_metrics") if whole.get(name)}
     times = (step.get("timestamp") for step in steps or () if isinstance(step, dict))
     began = next(filter(None, times), None)
-    yield from listed(key, [{**head, "steps_below": len(steps or ()), "parent": parent, "began": began}], 0)
+    yield from listed(key, [{**head, "steps_below": len(steps or ()), "parent": parent, "began": began}], 0, ["head"])
     yield from listed(key, steps if isinstance(steps, list) else [], size)
     for below in whole.get("subagent_trajectories") or ():
         if isinstance(below, dict):

@@ -133,9 +133,7 @@ def _output(item: dict[str, Any], at: int, telling: Telling) -> None:
 def _event(event: dict[str, Any], at: int, telling: Telling) -> bool:
     match event.get("type"):
         case "token_count":
-            info = event.get("info")
-            told = telling.memory.get("records") or not isinstance(info, dict)
-            return bool(told) or _usage(info and info.get("last_token_usage"), telling)
+            return _count(event.get("info"), telling)
         case "turn_aborted":
             telling.stopped(str(event.get("reason") or "interrupted"), at)
         case "task_complete":
@@ -147,6 +145,15 @@ def _event(event: dict[str, Any], at: int, telling: Telling) -> bool:
         case _:
             return False
     return True
+
+
+def _count(info: Any, telling: Telling) -> bool:
+    """It is told again and again; only where the total grew was something used."""
+    if telling.memory.get("records") or not isinstance(info, dict):
+        return True
+    total, before = info.get("total_token_usage"), telling.memory.get("total")
+    telling.memory["total"] = total
+    return (isinstance(total, dict) and total == before) or _usage(info.get("last_token_usage"), telling)
 
 
 def _usage(usage: Any, telling: Telling) -> bool:

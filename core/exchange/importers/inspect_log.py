@@ -171,10 +171,13 @@ def _zipped(path: Path) -> Iterator[Record]:
         with zipfile.ZipFile(path) as log, path.open("rb") as file:
             names = {info.filename: info for info in log.infolist()}
             head = names.get("header.json") or names.get("_journal/start.json")
-            about = json.loads(_member(log, file, head)).get("eval") or {} if head else {}
+            header = json.loads(_member(log, file, head)) if head else {}
+            about = header.get("eval") or {} if isinstance(header, dict) else {}
             for name, info in names.items():
                 if name.startswith("samples/") and name.endswith(".json"):
                     yield from _sample(json.loads(_member(log, file, info)), about, path)
+    except RecursionError as error:
+        raise Problem(f"{path.name} cannot be imported.", "Its JSON is nested too deep.", "") from error
     except DAMAGE as error:
         raise Problem(
             f"{path.name} cannot be imported.", f"Its ZIP is damaged: {error}.", "Copy it once more."

@@ -7,7 +7,7 @@ from typing import Any
 
 from core.exchange.importers.blocks import as_json, chat_calls, usage_of
 from core.exchange.importers.called import Asked, plain_text
-from core.exchange.importers.record import Open, Record, amount, document, listed, moment
+from core.exchange.importers.record import Open, Record, amount, document, key_of, listed, moment
 from core.exchange.importers.telling import Telling
 
 CODE = re.compile(r"<returncode>(-?\d+)</returncode>")
@@ -28,11 +28,11 @@ class MiniSweAgent:
         messages = whole.get("messages") if isinstance(whole, dict) else whole
         info = whole.get("info") if isinstance(whole, dict) else None
         found = [said for said in messages if isinstance(said, dict)] if isinstance(messages, list) else []
-        key = path.name.removesuffix(".json").removesuffix(".traj")
+        key = key_of(path, path.name.removesuffix(".json").removesuffix(".traj"))
         if isinstance(whole, dict):
             times = (said["extra"].get("timestamp") for said in found if isinstance(said.get("extra"), dict))
-            yield from listed(key, [{"info": info or {}, "at": next(filter(None, times), 0)}], 0)
-        yield from listed(key, _with_actions(found), path.stat().st_size)
+            yield from listed(key, [{"info": info or {}, "at": next(filter(None, times), 0)}], 0, ["info"])
+        yield from listed(key, _with_actions(found), path.stat().st_size, found)
 
     def tell(self, record: Record, telling: Telling, open: Open) -> bool:
         said = record.value
@@ -66,8 +66,8 @@ class MiniSweAgent:
 
 def _with_actions(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The oldest files name no actions: a reply that the next message answers holds one command, in a block."""
-    answered = [said.get("role") == "user" for said in messages[1:]] + [False]
-    return [_with_action(said) if follows else said for said, follows in zip(messages, answered, strict=True)]
+    answers = [*(said.get("role") == "user" for said in messages[1:]), False]
+    return [_with_action(said) if answered else said for said, answered in zip(messages, answers, strict=False)]
 
 
 def _with_action(said: dict[str, Any]) -> dict[str, Any]:

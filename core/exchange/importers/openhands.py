@@ -7,7 +7,7 @@ from typing import Any
 
 from core.exchange.importers.blocks import as_json
 from core.exchange.importers.called import Asked, plain_text
-from core.exchange.importers.record import LARGEST, Open, Record, document, listed, moment
+from core.exchange.importers.record import LARGEST, Open, Record, document, key_of, listed, moment
 from core.exchange.importers.telling import Telling
 
 NO_ACTS = frozenset({"message", "system", "recall", "change_agent_state", "null", ""})
@@ -28,10 +28,10 @@ class OpenHands:
     def records(self, path: Path) -> Iterator[Record]:
         if path.name != "base_state.json":
             whole = document(path)
-            yield from listed(path.stem, whole if isinstance(whole, list) else [], path.stat().st_size)
+            yield from listed(key_of(path), whole if isinstance(whole, list) else [], path.stat().st_size)
             return
         key, done = path.parent.name, 0
-        yield from listed(key, [{"state": document(path)}])
+        yield from listed(key, [{"state": document(path)}], 0, ["state"])
         for file in sorted((path.parent / "events").glob("event-*.json")):
             if (size := file.stat().st_size) <= LARGEST:
                 done += size

@@ -1,7 +1,9 @@
 """A record of a transcript: a line of its file, or a message in it, and how such files are read a part at a time."""
 
+import hashlib
 import json
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -86,10 +88,17 @@ def parsed(raw: str) -> Any:
         return None
 
 
-def listed(key: str, values: list[Any], total: int = 0) -> Iterator[Record]:
-    """The parts of a document, each as a record."""
+def listed(key: str, values: list[Any], total: int = 0, marks: Sequence[Any] = ()) -> Iterator[Record]:
+    """The parts of a document, each as a record; `marks` are what stays of them while the document grows."""
     for place, value in enumerate(values, 1):
-        yield Record(key, json.dumps(value, ensure_ascii=False), value, total * place // max(1, len(values)))
+        mark = json.dumps(marks[place - 1], ensure_ascii=False) if marks else ""
+        yield Record(key, json.dumps(value, ensure_ascii=False), value, total * place // max(1, len(values)), mark)
+
+
+def key_of(path: Path, name: str = "") -> str:
+    """For a file that does not say which session it is: two of one name, in two folders, are two."""
+    place = hashlib.blake2b(os.fsencode(path.resolve().parent), digest_size=4).hexdigest()
+    return f"{name or path.stem} {place}"
 
 
 def moment(value: Any) -> int:

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.clock import SECOND
+from core.domain.events import Usage
 from core.exchange.importers.blocks import as_json
 from core.exchange.importers.called import Asked, plain_text
-from core.exchange.importers.record import Open, Record, document, listed, number
+from core.exchange.importers.record import Open, Record, amount, document, key_of, listed, number
 from core.exchange.importers.telling import Telling
 
 SUBMITTED = ("submitted", "None", "")
@@ -32,30 +33,48 @@ class SweAgent:
         info = whole.get("info") if isinstance(whole, dict) else None
         done = steps if isinstance(steps, list) else _steps(words[first:])
         parts = [*({"said": said} for said in words[:first]), *done]
-        yield from listed(path.stem, [*parts, {"info": info or {}}], path.stat().st_size)
+        told = [*parts[:-1], {**parts[-1], "info": info}] if parts and isinstance(parts[-1], dict) else parts
+        yield from listed(key_of(path), told, path.stat().st_size, parts)
 
     def tell(self, record: Record, telling: Telling, open: Open) -> bool:
         said = record.value
         if not isinstance(said, dict):
             return False
-        if "said" in said:
-            return _history(said["said"], telling)
+        known = _step(said, telling)
         if "info" in said:
-            _end(said["info"], telling)
-            return True
-        if "action" not in said and "observation" not in said:
-            return False
-        count = telling.memory["count"] = telling.memory.get("count", 0) + 1
-        action = str(said.get("action") or "").strip()
-        calls = [Asked(f"a{count}", "bash", as_json({"command": action}))] if action else []
-        thought, reply = str(said.get("thought") or ""), str(said.get("response") or "")
-        took = said.get("execution_time")
-        telling.reply(thought or reply, calls=calls, at=telling.at)
-        if isinstance(took, int | float):
-            telling.at += number(took * SECOND)
-        if calls:
-            telling.result(f"a{count}", str(said.get("observation") or ""), at=telling.at)
-        return True
+            _end(said["info"] if isinstance(said["info"], dict) else {}, telling)
+        return known
+
+
+def _step(said: dict[str, Any], telling: Telling) -> bool:
+    if "said" in said:
+        return _history(said["said"], telling)
+    if "action" not in said and "observation" not in said:
+        return False
+    count = telling.memory["count"] = telling.memory.get("count", 0) + 1
+    action = str(said.get("action") or "").strip()
+    calls = [Asked(f"a{count}", "bash", as_json({"command": action}))] if action else []
+    thought, reply = str(said.get("thought") or ""), str(said.get("response") or "")
+    took, (usage, cost) = said.get("execution_time"), _spent(said.get("info"))
+    telling.reply(thought or reply, calls=calls, at=telling.at, usage=usage, cost=cost)
+    if isinstance(took, int | float):
+        telling.at += number(took * SECOND)
+    seen = str(said.get("observation") or "")
+    if calls:
+        telling.result(f"a{count}", seen, at=telling.at)
+    elif seen:  # nothing was asked for, so it is what the agent was told instead
+        telling.keep("observation", seen)
+    return True
+
+
+def _spent(info: Any) -> tuple[Usage | None, float | None]:
+    """Of the whole trajectory: its last reply carries it."""
+    stats = info.get("model_stats") if isinstance(info, dict) else None
+    if not isinstance(stats, dict):
+        return None, None
+    return Usage(number(stats.get("tokens_sent")), number(stats.get("tokens_received"))), amount(
+        stats.get("instance_cost")
+    )
 
 
 def _steps(history: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -219,7 +219,8 @@ class Telling:
     def keep(self, form: str, raw: str) -> None:
         """A record that has no fact of ours, as it is: together with those of its kind beside it."""
         self.kept[form] = self.kept.get(form, 0) + 1
-        raw = raw[:RAW]
+        if len(raw) > RAW:
+            raw = f"{raw[:RAW]} … [{len(raw):,} characters in all]"
         if form != self._form or self._large + len(raw) > RAW:
             self._keep()
             self._form = form

@@ -27,7 +27,9 @@ from core.domain.events import (
     Usage,
 )
 from core.domain.question import Answer, Option, Question, QuestionAnswered, QuestionAsked
+from core.domain.redact import Redactor
 from core.domain.text import Text
+from core.exchange.clean import Cleaner
 from core.exchange.exporters.table import FORMATS
 from core.store.blobs import blob_hash
 from tests.core.exchange.home import Home, home
@@ -91,6 +93,14 @@ def test_no_secret_leaves_unless_it_is_wanted(form: str, tmp_path: Path) -> None
                 assert form not in {"md", "html", "json"} or "removed]" not in kept
 
     asyncio.run(main())
+
+
+def test_a_sample_shows_no_half_of_the_secret_beside_it() -> None:
+    key, token = "sk-proj-" + "dE5fG7hJ9kL1maB3" * 3, "ghp_" + "aB3dE5fG7hJ9kL1maB3dE5fG7hJ9kL1maB3d"
+    cleaner = Cleaner(Redactor())
+    cleaned = cleaner.text(f"the key {key} {token} {key}")
+    assert cleaner.counts.total() == 3 and "dE5f" not in cleaned
+    assert all("dE5f" not in one.around and "removed]" in one.around for one in cleaner.samples)
 
 
 def test_the_preview_counts_what_an_export_removes(tmp_path: Path) -> None:

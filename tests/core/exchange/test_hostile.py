@@ -97,8 +97,8 @@ def hostile(folder: Path) -> Iterator[tuple[Path, str]]:
     yield _file(folder / "bytes.json", b'{"schema_version":"ATIF-v1.8","steps":"\xff"}'), "expected JSON"
     yield _file(folder / "other.json", '{"schema_version":"ATIF-v1.8","steps":7}'), ""
     yield _zip(folder / "bomb.eval", "samples/1.json", b" " * (300 << 20)), "up to 256 MB"
-    yield _zip(folder / "deep.eval", "samples/1.json", DEEP.encode()), "ZIP is damaged"
-    yield _zip(folder / "list.eval", "header.json", b"[]"), "no transcript of Inspect"
+    yield _zip(folder / "deep.eval", "samples/1.json", DEEP.encode()), "nested too deep"
+    yield _zip(folder / "list.eval", "header.json", b"[]"), "holds no record of Inspect"
     yield _database(folder / "opencode.db"), "no transcript of OpenCode"
 
 

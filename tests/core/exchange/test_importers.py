@@ -229,7 +229,7 @@ def test_files_of_nobody_are_refused_in_words(tmp_path: Path) -> None:
             (tmp_path / "log.eval").write_bytes(b"PK\x03\x04broken")
             (tmp_path / "half.json").write_text('{"schema_version": "ATIF-v1.8", "steps": [')
             for name, words in (
-                ("words.txt", "Its form is not known"), ("empty.jsonl", "Its form is not known"),
+                ("words.txt", "Its form is not known"), ("empty.jsonl", "It is empty"),
                 ("a.db", "SQLite database"), ("log.eval", "ZIP is damaged"), ("half.json", "Line 1"),
                 ("nowhere.json", "cannot be read"),
             ):  # fmt: skip
