@@ -68,13 +68,12 @@ def _step(said: dict[str, Any], telling: Telling) -> bool:
 
 
 def _spent(info: Any) -> tuple[Usage | None, float | None]:
-    """Of the whole trajectory: its last reply carries it."""
-    stats = info.get("model_stats") if isinstance(info, dict) else None
+    """Of the whole trajectory, once it has ended: its last reply carries it."""
+    stats = info.get("model_stats") if isinstance(info, dict) and info.get("exit_status") else None
     if not isinstance(stats, dict):
         return None, None
-    return Usage(number(stats.get("tokens_sent")), number(stats.get("tokens_received"))), amount(
-        stats.get("instance_cost")
-    )
+    usage = Usage(number(stats.get("tokens_sent")), number(stats.get("tokens_received")))
+    return usage, amount(stats.get("instance_cost"))
 
 
 def _steps(history: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -122,7 +122,7 @@ def test_swe_agent_says_what_was_used_of_all_together(tmp_path: Path) -> None:
     path = FOREIGN / "swe-agent" / "mend.traj"
     whole = json.loads(path.read_text())
     stats = {"instance_cost": 0.5, "tokens_sent": 900, "tokens_received": 40, "api_calls": 2}
-    whole["info"] = {**(whole.get("info") or {}), "model_stats": stats}
+    whole["info"] = {"exit_status": "submitted", "model_stats": stats}
     whole["trajectory"].insert(
         0, {"response": "Hm.", "thought": "Hm.", "action": "", "observation": "Write a command."}
     )
