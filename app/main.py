@@ -194,7 +194,7 @@ async def _alone(words: list[str], home: Path, folder: Path, out: Output, safe: 
     perform = performer(services, home)
     owner = Owner(places.socket(home), perform)
     try:
-        if can_serve():
+        if can_serve() and services.opened.database:  # where one can only look, nobody needs to be served
             await owner.serve()
         code = await perform(words, folder, out)
         if services.opened.database:

@@ -30,7 +30,12 @@ class Owner:
         self._working: set[asyncio.Task[Any]] = set()
 
     async def serve(self) -> None:
-        """Listen. What an owner that was killed left behind is replaced: the lock says that we are the only one."""
+        """Listen. What an owner that was killed left behind is replaced: the lock says that we are the only one.
+
+        Where the folder cannot be written nobody is served: each command can look for itself.
+        """
+        if self._path.parent.is_dir() and not os.access(self._path.parent, os.W_OK):
+            return
         self._path.unlink(missing_ok=True)
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         mask = os.umask(0o177)  # without a pause: nothing else of ours makes files with it

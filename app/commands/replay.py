@@ -27,7 +27,7 @@ STEPS = (PersonSpoke, RequestSent, CallStarted, CallRefused, QuestionAsked)
 
 
 def replay(home: Path, typed: argparse.Namespace, out: Output) -> int:
-    reader = _reader(home)
+    reader = _reader(home, out)
     try:
         found = reader.named(typed.session) if typed.session else []
         if len(found) != 1:
@@ -41,23 +41,31 @@ def replay(home: Path, typed: argparse.Namespace, out: Output) -> int:
     return _sum_up(done, typed, out)
 
 
-def _reader(home: Path) -> Reader:
+def _reader(home: Path, out: Output) -> Reader:
     """The data as it is. Where nobody has it open, it is opened once, so that an old form is brought up to date."""
     path = places.database(home)
     if not path.exists():
         raise Problem("There are no sessions yet.", f"{path} does not exist.", "Begin one with `journeyman run`.")
-    lock = Lock(places.lock(home))
+    lock, frozen = Lock(places.lock(home)), False
     if lock.take():
         try:
-            opened = open_data(home)
-            if opened.database:
-                opened.database.close()
+            frozen = _opened_once(home, out)
         finally:
             lock.release()
     try:
-        return Reader(path)
+        return Reader(path, frozen=frozen)
     except Unreadable as error:
         raise Problem("The data file cannot be read.", f"{error}.", "Look with `journeyman doctor`.") from error
+
+
+def _opened_once(home: Path, out: Output) -> bool:
+    """True where the file can only be looked at, and no log waits beside it."""
+    opened = open_data(home)
+    for note in opened.notes:
+        out.trouble(note)
+    if opened.database:
+        opened.database.close()
+    return opened.frozen
 
 
 class _Printer:
