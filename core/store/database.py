@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from core.domain.problems import Problem
 from core.store.backup import back_up_before
-from core.store.files import size_of, touch_private, unwritable
+from core.store.files import crammed, no_room, size_of, touch_private, unwritable
 from core.store.health import is_damage, peek
 from core.store.migrate import migrate, newest, refuse_foreign, version
 
@@ -164,14 +164,14 @@ class Database:
             results = self._together(db, batch)
         except Exception as error:
             self._damaged = self._damaged or is_damage(error)
-            if full(error) and self.relieve():
+            if full(error, self.path.parent) and self.relieve():
                 self._relieved = True
                 self._commit(db, batch)
             elif len(batch) > 1:
                 for job in batch:
                     self._commit(db, [job])
             else:
-                self._finish([(batch[0], None, problem_of(error))])
+                self._finish([(batch[0], None, problem_of(error, self.path.parent))])
         else:
             self._finish([(job, result, None) for job, result in zip(batch, results, strict=True)])
             self._relieved = self._relieved and not self.recover()
@@ -203,7 +203,7 @@ class Database:
         try:
             return job.work(db), None
         except Exception as error:
-            return None, problem_of(error)
+            return None, problem_of(error, self.path.parent)
 
     def _finish(self, ends: list[tuple[Job, Any, BaseException | None]]) -> None:
         """Tell the loops, one wake each, in the order of the commits."""
@@ -230,7 +230,7 @@ def connect(path: Path, synchronous: str) -> sqlite3.Connection:
     except OSError as error:
         raise unwritable(path.parent, error) from error
     except sqlite3.Error as error:
-        raise problem_of(error) from error
+        raise problem_of(error, path.parent) from error
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         db.execute("PRAGMA journal_mode = WAL")
@@ -242,19 +242,24 @@ def connect(path: Path, synchronous: str) -> sqlite3.Connection:
     except BaseException as error:
         db.close()
         if isinstance(error, sqlite3.Error):
-            raise problem_of(error) from error
+            raise problem_of(error, path.parent) from error
         raise
     return db
 
 
-def full(error: BaseException) -> bool:
-    """Is the disk full? A full disk refuses even to delete."""
-    return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorname", "").startswith("SQLITE_FULL")
+def full(error: BaseException | None, folder: Path) -> bool:
+    """Is the disk full? A full disk refuses even to delete; where its index cannot grow, SQLite blames the disk."""
+    name = _name_of(error)
+    return no_room(error) or name.startswith("SQLITE_FULL") or (name.startswith("SQLITE_IOERR") and crammed(folder))
 
 
-def problem_of(error: BaseException) -> BaseException:
-    """What SQLite says, in words; bugs stay what they are."""
-    name = getattr(error, "sqlite_errorname", "") if isinstance(error, sqlite3.Error) else ""
+def _name_of(error: BaseException | None) -> str:
+    return getattr(error, "sqlite_errorname", "") if isinstance(error, sqlite3.Error) else ""
+
+
+def problem_of(error: BaseException, folder: Path | None = None) -> BaseException:
+    """What SQLite says, in words; bugs stay what they are. In a `folder` on a full disk it may have other words."""
+    name = "SQLITE_FULL" if folder and full(error, folder) else _name_of(error)
     for start, (what, do) in WORDS.items():
         if name.startswith(start):
             return Problem(what, f"{error}.", do)

@@ -1,6 +1,8 @@
 """Files that are whole or not there: written beside, made durable, then put in place."""
 
+import errno
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -11,6 +13,7 @@ from core.domain.problems import Problem
 PARTS = ("", "-wal", "-shm", "-journal")  # what SQLite keeps of one database
 ASIDE = ("damaged", "replaced")  # why a file was set aside
 PART = ".part"  # the end of a name that is still being written
+LITTLE = 2**20  # bytes: with less than that left, a disk counts as full where a write fails
 
 
 def make_private(folder: Path) -> None:
@@ -100,11 +103,26 @@ def finish(path: Path, new: Path) -> bool:
 
 def unwritable(folder: Path, error: OSError) -> Problem:
     """A folder that does not let us."""
+    if no_room(error):
+        return Problem("The disk is full.", f"{folder}: {error.strerror}.", "Free some space, then try again.")
     return Problem(
         "The data folder cannot be used.",
         f"{folder}: {error.strerror or error}.",
         "Give yourself the right to write there, or choose another folder with --home.",
     )
+
+
+def no_room(error: BaseException | None) -> bool:
+    """Is it the disk, or what one may use of it, that is full?"""
+    return isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
+
+
+def crammed(folder: Path) -> bool:
+    """Is next to nothing left on the disk?"""
+    try:
+        return shutil.disk_usage(folder).free < LITTLE
+    except OSError:
+        return False
 
 
 def _move(old: Path, new: Path) -> None:

@@ -5,11 +5,12 @@ import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from core.domain.problems import Problem, Trouble
 from core.store.backup import newest_good, next_of
 from core.store.ballast import Ballast
-from core.store.database import Database, problem_of
+from core.store.database import Database, full, problem_of
 from core.store.files import PARTS, finish, make_private, size_of, unwritable, wal_of
 from core.store.health import Health, is_damage, look, peek
 from core.store.marker import Marker, marker_of, read_marker, untouched, write_marker
@@ -40,15 +41,19 @@ def open_data(folder: Path, *, synchronous: str = "FULL") -> Opened:
     make_private(folder)
     path = folder / FILE
     if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        return _view(path)
+        return _view(path, _CLOSED)
     try:
         finish(path, next_of(path))
         notes = _prepare(path)
         database, more = _open(path, synchronous)
-    except sqlite3.Error as error:
-        raise problem_of(error) from error
-    except OSError as error:
-        raise unwritable(folder, error) from error
+    except Problem as problem:
+        if full(problem.__cause__, folder):
+            return _view(path, _FULL)
+        raise
+    except (sqlite3.Error, OSError) as error:
+        if full(error, folder):
+            return _view(path, _FULL)
+        raise (unwritable(folder, error) if isinstance(error, OSError) else problem_of(error)) from error
     ballast = Ballast(folder)
     ballast.fill()
     database.relieve = ballast.relieve
@@ -89,13 +94,21 @@ def _open(path: Path, synchronous: str) -> tuple[Database, list[Trouble]]:
             raise
         notes = _mend(path)
         database = Database(path, synchronous=synchronous)
+    try:
+        _note_begin(path)
+    except BaseException:
+        database.close()
+        raise
+    database.closed = lambda whole: _note_end(path, whole)
+    return database, notes
+
+
+def _note_begin(path: Path) -> None:
     for part in PARTS:
         # By name: a file that is opened and closed here would lose the locks SQLite holds on it for this process.
         if path.with_name(path.name + part).exists():
             path.with_name(path.name + part).chmod(0o600)
     write_marker(path, closed=False, facts=_facts(path))
-    database.closed = lambda whole: _note_end(path, whole)
-    return database, notes
 
 
 def _note_end(path: Path, whole: bool) -> bool:
@@ -115,16 +128,30 @@ def _facts(path: Path) -> int:
     return count
 
 
-def _view(path: Path) -> Opened:
+class _Bar(NamedTuple):
+    """What keeps us from writing, and what to do about it, also where the log cannot even be read."""
+
+    why: str
+    do: str
+    do_with_log: str
+
+
+_CLOSED = _Bar(
+    "{} cannot be written.",
+    "Give yourself the right to write there, or choose another folder with --home.",
+    "Copy the folder to a place where you may write, and open it there with --home.",
+)
+_FULL = _Bar("The disk of {} is full.", "Free some space, then start again.", "Free some space, then start again.")
+
+
+def _view(path: Path, bar: _Bar) -> Opened:
     """Look at what is there without writing a byte."""
-    why = f"{path.parent} cannot be written."
+    why, do = bar.why.format(path.parent), bar.do
     waiting = size_of(wal_of(path)) > 0
     try:
         health = look(path)
     except sqlite3.Error as error:
-        do = "Copy the folder to a place where you may write, and open it there with --home."
-        raise Problem("The newest facts cannot be read here.", f"{why} {error}.", do) from error
-    do = "Give yourself the right to write there, or choose another folder with --home."
+        raise Problem("The newest facts cannot be read here.", f"{why} {error}.", bar.do_with_log) from error
     match health.state:
         case "foreign":
             raise foreign()
