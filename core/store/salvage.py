@@ -14,6 +14,7 @@ from core.store.codec import decode
 from core.store.files import ASIDE, in_place_of, put_in_place, wal_of
 from core.store.health import look, peek
 from core.store.keys import place, span
+from core.store.marker import read_marker
 from core.store.migrate import migrate
 from core.store.pages import Pages, Value
 from core.store.rebuild import rebuild
@@ -70,7 +71,13 @@ def _refill(db: sqlite3.Connection, path: Path, saved: Saved) -> None:
     done = rebuild(db, {number: name for number, (name, _) in ends.items()})
     db.execute("COMMIT")
     saved.sessions = done.sessions
-    saved.lost = done.gaps + _cut_ends(db, ends)
+    saved.lost = max(done.gaps + _cut_ends(db, ends), _noted(path) - saved.facts - saved.filled)
+
+
+def _noted(path: Path) -> int:
+    """How many facts there were when the mark beside the file was written."""
+    marker = read_marker(path)
+    return marker.facts if marker else 0
 
 
 def _collect(db: sqlite3.Connection, pages: Pages, saved: Saved) -> dict[int, tuple[str, int]]:
