@@ -15,20 +15,23 @@ from app import places
 from app.commands.exits import FAILED, STOPPED, USAGE
 from app.output import Output, beside, terminal
 from app.single import Lock, refuse_safe
-from core.domain.problems import Problem
+from core.domain.problems import Problem, Trouble
 
 if TYPE_CHECKING:
     import argparse
     import asyncio
 
 MOMENTS = 500  # of 20 ms that an owner gets to begin to listen, or to be gone: on a busy machine it takes seconds
+NO_FOLDER = Trouble(
+    "No data folder is named.", "What follows --home is empty.", "Name a folder after --home, or leave --home out."
+)
 
 
 def main(typed: list[str] | None = None) -> int:
     """Read the arguments, then open the window or do the command."""
     words = sys.argv[1:] if typed is None else typed
     out = terminal()
-    if not words or (len(words) == 2 and words[0] == "--home" and not words[1].startswith("-")):
+    if not words or (len(words) == 2 and words[0] == "--home" and words[1] and words[1][0] != "-"):
         folder = places.home(words[1] if words else None)
         return _in_words(folder, out, partial(_window, folder, [], safe=False))
     from app.arguments import UsageError, understood  # of all commands: a tenth of the time to the first paint
@@ -37,6 +40,9 @@ def main(typed: list[str] | None = None) -> int:
         read = understood(words)
     except UsageError as error:
         out.complain(str(error))
+        return USAGE
+    if read.home == "":
+        out.trouble(NO_FOLDER)
         return USAGE
     folder = places.home(read.home)
     return _in_words(folder, out, partial(_do, words, read, folder, out))

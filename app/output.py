@@ -1,6 +1,7 @@
 """What a command prints, wherever its terminal is."""
 
 import dataclasses
+import errno
 import json
 import os
 import sys
@@ -11,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from core.domain.clock import SECOND
-from core.domain.problems import Trouble
+from core.domain.problems import Problem, Trouble
 from core.domain.visible import visible
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def terminal() -> Output:
     """Our own standard streams, each line at once: a reader may be waiting for it."""
 
     def printer(stream: Any) -> Callable[[str], None]:
+        if stream is None:
+            return _closed
         below = getattr(stream, "buffer", None)
         file = getattr(below, "raw", below)
 
@@ -60,7 +63,40 @@ def terminal() -> Output:
 
         return write
 
-    return Output(printer(sys.stdout), printer(sys.stderr), listen)
+    return Output(_in_words(printer(sys.stdout)), _if_it_can(printer(sys.stderr)), listen)
+
+
+def _closed(_text: str) -> None:
+    raise OSError(errno.EBADF, "It is closed")
+
+
+def _in_words(write: Callable[[str], None]) -> Callable[[str], None]:
+    """A reader that is gone has had enough; any other end of the output is said."""
+
+    def tell(text: str) -> None:
+        try:
+            write(text)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            do = "Send it to a place that takes it, then try again."
+            raise Problem("The output cannot be written.", f"{error.strerror}.", do) from error
+
+    return tell
+
+
+def _if_it_can(write: Callable[[str], None]) -> Callable[[str], None]:
+    """Where complaints cannot be written there is nobody to be told of it."""
+
+    def tell(text: str) -> None:
+        try:
+            write(text)
+        except BrokenPipeError:
+            raise
+        except OSError:
+            return
+
+    return tell
 
 
 def listen(hear: Hear) -> None:
@@ -89,13 +125,16 @@ def beside(out: Output) -> Iterator[Output]:
     from threading import Thread
 
     lines: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-    broken: list[OSError] = []
+    broken: list[OSError | Problem] = []
 
     def work() -> None:
         while line := lines.get():
             try:
                 line()
-            except OSError as error:  # the reader is gone: said where the next line is written
+            except (
+                OSError,
+                Problem,
+            ) as error:  # nobody reads it, or nothing takes it: said where the next line is written
                 broken.append(error)
 
     def put(line: Callable[[], None]) -> None:
