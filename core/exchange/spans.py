@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 DEEP = 32
+TIMES = 1 << 64  # nanoseconds since 1970 that the form can say
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Times are in microseconds; `parent` is empty for the root of a trace."""
+    """Times are in microseconds; `parent` is empty for the root of a trace. `scope` names what made it."""
 
     trace: str
     id: str
@@ -21,6 +22,7 @@ class Span:
     said: dict[str, Any] = field(default_factory=dict)
     failed: bool = False
     trouble: str = ""
+    scope: str = ""
 
 
 def from_json(request: Any) -> list[Span]:
@@ -28,15 +30,21 @@ def from_json(request: Any) -> list[Span]:
     found: list[Span] = []
     for resource in _list(request, "resourceSpans"):
         for scope in _list(resource, "scopeSpans"):
-            found += [span for plain in _list(scope, "spans") if (span := _span(plain))]
+            maker = scope.get("scope")
+            name = str(maker.get("name") or "") if isinstance(maker, dict) else ""
+            found += [span for plain in _list(scope, "spans") if (span := _span(plain, name))]
     return found
 
 
 def from_protobuf(body: bytes) -> list[Span]:
     """The same of the binary form. Raises ValueError where it is none."""
     resources = (value for number, value in fields(body) if number == 1)
-    scopes = (value for resource in resources for number, value in fields(resource) if number == 2)
-    return [_of_fields(value) for scope in scopes for number, value in fields(scope) if number == 2]
+    scopes = [list(fields(value)) for resource in resources for number, value in fields(resource) if number == 2]
+    found: list[Span] = []
+    for scope in scopes:
+        name = next((_text(dict(fields(value)).get(1)) for number, value in scope if number == 1), "")
+        found += [_of_fields(value, name) for number, value in scope if number == 2]
+    return [span for span in found if span.trace and span.id]
 
 
 def fields(body: Any) -> Iterator[tuple[int, Any]]:
@@ -64,7 +72,7 @@ def fields(body: Any) -> Iterator[tuple[int, Any]]:
                 raise ValueError("a field of a kind that OTLP does not have")
 
 
-def _of_fields(body: bytes) -> Span:
+def _of_fields(body: bytes, scope: str) -> Span:
     plain: dict[int, Any] = {}
     said: dict[str, Any] = {}
     for number, value in fields(body):
@@ -74,8 +82,8 @@ def _of_fields(body: bytes) -> Span:
             plain[number] = value
     status = dict(fields(plain.get(15, b"")))
     return Span(
-        plain.get(1, b"").hex(), plain.get(2, b"").hex(), plain.get(4, b"").hex(), _text(plain.get(5, b"")),
-        plain.get(7, 0) // 1000, plain.get(8, 0) // 1000, said, status.get(3) == 2, _text(status.get(2, b"")),
+        _hex(plain.get(1)), _hex(plain.get(2)), _hex(plain.get(4)), _text(plain.get(5)),
+        _time(plain.get(7)), _time(plain.get(8)), said, status.get(3) == 2, _text(status.get(2)), scope,
     )  # fmt: skip
 
 
@@ -94,9 +102,9 @@ def _any(body: bytes, depth: int) -> Any:
                 return _text(value)
             case 2:
                 return bool(value)
-            case 3:
+            case 3 if isinstance(value, int):
                 return value - (1 << 64) if value >> 63 else value
-            case 4:
+            case 4 if isinstance(value, int):
                 return struct.unpack("<d", value.to_bytes(8, "little"))[0]
             case 5:
                 return [_any(item, depth + 1) for each, item in fields(value) if each == 1]
@@ -107,7 +115,7 @@ def _any(body: bytes, depth: int) -> Any:
     return None
 
 
-def _span(plain: Any) -> Span | None:
+def _span(plain: Any, scope: str) -> Span | None:
     if not isinstance(plain, dict) or not plain.get("traceId") or not plain.get("spanId"):
         return None
     status = plain.get("status") if isinstance(plain.get("status"), dict) else {}
@@ -116,7 +124,7 @@ def _span(plain: Any) -> Span | None:
     return Span(
         str(plain["traceId"]).lower(), str(plain["spanId"]).lower(), str(plain.get("parentSpanId") or "").lower(),
         str(plain.get("name") or ""), _time(plain.get("startTimeUnixNano")), _time(plain.get("endTimeUnixNano")), said,
-        status.get("code") in (2, "STATUS_CODE_ERROR"), str(status.get("message") or ""),
+        status.get("code") in (2, "STATUS_CODE_ERROR"), str(status.get("message") or ""), scope,
     )  # fmt: skip
 
 
@@ -127,7 +135,7 @@ def _plain(value: Any, depth: int) -> Any:
     for name, inner in value.items():
         match name:
             case "intValue":
-                return int(inner) if isinstance(inner, int | float | str) and str(inner).lstrip("-").isdigit() else 0
+                return _whole(inner)
             case "arrayValue":
                 return [_plain(item, depth + 1) for item in _list(inner, "values")]
             case "kvlistValue":
@@ -144,11 +152,22 @@ def _list(plain: Any, name: str) -> list[Any]:
     return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
-def _time(value: Any) -> int:
+def _whole(value: Any) -> int:
+    """A whole number; 0 where it is none."""
     try:
-        return max(0, int(value or 0)) // 1000
-    except (TypeError, ValueError):
+        return int(value) if isinstance(value, int | float | str) else 0
+    except (ValueError, OverflowError):
         return 0
+
+
+def _time(value: Any) -> int:
+    """Nanoseconds in microseconds; 0 where there is no such time."""
+    nanoseconds = _whole(value)
+    return nanoseconds // 1000 if 0 < nanoseconds < TIMES else 0
+
+
+def _hex(body: Any) -> str:
+    return body.hex() if isinstance(body, bytes) else ""
 
 
 def _text(body: Any) -> str:

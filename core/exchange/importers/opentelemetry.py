@@ -1,9 +1,11 @@
 """OpenTelemetry: spans with the GenAI conventions or those of OpenInference, from a file or as they come."""
 
+import hashlib
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,12 @@ from core.exchange.importers.telling import Telling
 from core.exchange.spans import Span, from_json
 
 CHATS = frozenset({"chat", "generate_content", "text_completion"})
+OPERATIONS = CHATS | {"execute_tool", "invoke_agent", "invoke_workflow"}
+OURS = "journeyman"  # its requests carry only what is new
+ABOUT = ("journeyman.title", "journeyman.folder")
+WORDS = ("gen_ai.input.messages", "gen_ai.output.messages")
+USED = ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens")
+MODELS = ("gen_ai.response.model", "gen_ai.request.model")
 FLAT = re.compile(r"(\d+)\.message\.(.*)")
 TOOL = re.compile(r"tool_calls\.(\d+)\.tool_call\.(.*)")
 PART = re.compile(r"contents\.(\d+)\.message_content\.text")
@@ -41,7 +49,7 @@ class OpenTelemetry:
         return b'"resourceSpans"' in head
 
     def records(self, path: Path) -> Iterator[Record]:
-        spans = sorted(from_json(document(path)), key=in_order)
+        spans = arranged(from_json(document(path)))
         for place, span in enumerate(spans, 1):
             size = path.stat().st_size * place // len(spans)
             yield Record(span.trace, json.dumps(asdict(span), ensure_ascii=False), span, size, span.id)
@@ -55,6 +63,17 @@ def in_order(span: Span) -> tuple[int, int, int]:
     return span.ended, ("chat", "tool", "", "agent").index(kind_of(span)), -span.began
 
 
+def arranged(spans: Sequence[Span]) -> list[Span]:
+    """In order; what the root says of its session is known from the first span of its trace on."""
+    roots = [span for span in spans if not span.parent]
+    about = {span.trace: {name: span.said[name] for name in ABOUT if name in span.said} for span in roots}
+    found: list[Span] = []
+    for span in sorted(spans, key=in_order):
+        more = about.pop(span.trace, None)
+        found.append(replace(span, said={**more, **span.said}) if more else span)
+    return found
+
+
 def tell_span(span: Span, telling: Telling) -> bool:
     """What a span says of the session of its trace; whether it said something."""
     seen: set[str] = telling.memory.setdefault("spans", set())
@@ -62,6 +81,8 @@ def tell_span(span: Span, telling: Telling) -> bool:
         return True  # sent once more
     seen.add(span.id)
     telling.usual = telling.usual or span.began
+    title, folder = (str(span.said.get(name) or "") for name in ABOUT)
+    telling.about(title=title, folder=folder)
     match kind_of(span):
         case "chat":
             _chat(span, telling)
@@ -78,8 +99,10 @@ def tell_span(span: Span, telling: Telling) -> bool:
 
 def kind_of(span: Span) -> str:
     said = span.said
-    operation = said.get("gen_ai.operation.name")
     style = said.get("openinference.span.kind")
+    operation = said.get("gen_ai.operation.name")
+    if not isinstance(operation, str):
+        operation = "" if style else _operation(span)
     if operation in CHATS or style == "LLM":
         return "chat"
     if operation == "execute_tool" or style == "TOOL":
@@ -87,10 +110,22 @@ def kind_of(span: Span) -> str:
     return "agent" if operation in ("invoke_agent", "invoke_workflow") or style == "AGENT" else ""
 
 
+def _operation(span: Span) -> str:
+    """What a span does that does not say so: its name begins with it, or it holds what only a request holds."""
+    said = span.said
+    named = span.name.split(" ")[0]
+    if named in OPERATIONS and any(name.startswith("gen_ai.") for name in said):
+        return named
+    words = any(name in said for name in WORDS)
+    used = any(name in said for name in USED) and any(name in said for name in MODELS)
+    return "chat" if (words or used) and "gen_ai.agent.name" not in said else ""
+
+
 def _chat(span: Span, telling: Telling) -> None:
     said = span.said
+    times: Counter[str] = Counter()
     for message in messages(said, "input"):
-        _heard(message, span, telling)
+        _heard(message, times, span, telling)
     replies = [message for message in messages(said, "output") if message.role in ("assistant", "model", "")]
     model = said.get("gen_ai.response.model") or said.get("gen_ai.request.model") or said.get("llm.model_name")
     cost = said.get("operation.cost")
@@ -105,16 +140,23 @@ def _chat(span: Span, telling: Telling) -> None:
         telling.failed(span.trouble or "the request failed", span.ended)
 
 
-def _heard(message: Said, span: Span, telling: Telling) -> None:
-    """Of a request only what was not told before: each carries the whole talk."""
-    told: set[str] = telling.memory.setdefault("told", set())
+def _mark(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=12).hexdigest()
+
+
+def _heard(message: Said, times: Counter[str], span: Span, telling: Telling) -> None:
+    """Of a request only what was not told before: each carries the whole talk, `times` counts the same words in it."""
     for id, output in message.results:
         if _open(id, telling):
             _returned(id, output, span.began, False, telling)
-    if message.role != "user" or not message.text or message.text in told:
+    if message.role != "user" or not message.text:
         return
-    told.add(message.text)
-    telling.person(message.text, span.began)
+    told: Counter[str] = telling.memory.setdefault("told", Counter())
+    mark = _mark(message.text)
+    times[mark] += 1
+    if span.scope == OURS or times[mark] > told[mark]:
+        told[mark] += 1
+        telling.person(message.text, span.began)
 
 
 def _tool(span: Span, telling: Telling) -> None:
@@ -138,9 +180,7 @@ def _agent(span: Span, telling: Telling) -> None:
     """The outermost one ends the run."""
     if span.parent:
         return
-    said = span.said
-    telling.about(title=str(said.get("journeyman.title") or ""), folder=str(said.get("journeyman.folder") or ""))
-    status = said.get("journeyman.status")
+    status = span.said.get("journeyman.status")
     if span.failed:
         telling.failed(span.trouble or "it failed", span.ended)
     elif status:
