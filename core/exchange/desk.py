@@ -72,15 +72,18 @@ class Desk:
         self._watch: Watch | None = None
         self._imports = Imports(journal, reader, read, erase)
 
-    async def receive(self, port: int) -> None:
-        """Receive traces of other programs on this port of this machine from now on; none for 0."""
+    async def receive(self, port: int, report: Callable[[BaseException], None] = lambda problem: None) -> None:
+        """Receive traces of other programs on this port of this machine from now on; none for 0.
+
+        `report` is told where they cannot be written.
+        """
         if self._receiver and self._receiver.port == port:
             return
         before, self._receiver = self._receiver, None
         if before:
             await before.close()
         if port:
-            made = Receiver(self._journal)
+            made = Receiver(self._journal, report)
             await made.open(port)
             self._receiver = made
 

@@ -1,0 +1,232 @@
+"""Traces as nobody should send them: odd values, too much at once, writes that fail, traces that return."""
+
+import asyncio
+import gzip
+import json
+import struct
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.domain.events import Replied, SessionOpened
+from core.exchange import receiver as receiving
+from core.exchange.receiver import Receiver
+from core.exchange.spans import from_json, from_protobuf
+from core.store.oblivion import erase
+from tests.core.exchange.home import Home, home
+from tests.core.exchange.test_exporters import worked
+from tests.core.exchange.test_otel_words import chat, export, span, spoken, turns, user
+from tests.core.exchange.test_receiver import send
+
+JSON, PROTOBUF = "application/json", "application/x-protobuf"
+
+
+def wire(number: int, kind: int, body: bytes | int) -> bytes:
+    """A field of protobuf, its numbers small."""
+    head = bytes([number << 3 | kind])
+    if isinstance(body, int):
+        return head + (bytes([body]) if kind == 0 else struct.pack("<Q", body))
+    size = len(body)
+    return head + (bytes([size]) if size < 128 else bytes([size & 127 | 128, size >> 7])) + body
+
+
+def binary(body: bytes) -> bytes:
+    return wire(1, 2, wire(2, 2, wire(2, 2, body)))
+
+
+@asynccontextmanager
+async def listening(path: Path, told: list[BaseException] | None = None) -> AsyncIterator[tuple[Home, Receiver]]:
+    """A receiver that must not let any error pass."""
+    loose: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: loose.append(context))
+    async with home(path) as made:
+        receiver = Receiver(made.journal, (told if told is not None else loose).append)
+        await receiver.open(0)
+        try:
+            yield made, receiver
+        finally:
+            await receiver.close()
+    assert loose == []
+
+
+IDS = wire(1, 2, b"a" * 16) + wire(2, 2, b"b" * 8)
+ODD = {
+    "time without end": (export({**chat("a1", 0, [user("x")], "y"), "startTimeUnixNano": float("inf")}), JSON),
+    "time of 40 digits": (
+        export({**chat("a1", 0, [user("x")], "y"), "startTimeUnixNano": "9" * 40, "endTimeUnixNano": "9" * 40}), JSON,
+    ),
+    "operation as a list": (
+        export(span("a1", 0, {"gen_ai.operation.name": {"arrayValue": {"values": [{"stringValue": "chat"}]}}})), JSON,
+    ),
+    "a number that is none": (export(span("a1", 0, {"gen_ai.usage.input_tokens": {"intValue": "²"}})), JSON),
+    "a place beyond numbers": (
+        export(span("a1", 0, {"openinference.span.kind": "LLM",
+                              f"llm.input_messages.{'9' * 5000}.message.role": "user"})), JSON,
+    ),
+    "trace as a number": (binary(wire(1, 0, 5) + wire(2, 2, b"a" * 8)), PROTOBUF),
+    "time as bytes": (binary(IDS + wire(7, 2, b"zz")), PROTOBUF),
+    "double as bytes": (binary(IDS + wire(9, 2, wire(1, 2, b"k") + wire(2, 2, wire(4, 2, b"x")))), PROTOBUF),
+    "whole number as bytes": (binary(IDS + wire(9, 2, wire(1, 2, b"k") + wire(2, 2, wire(3, 2, b"x")))), PROTOBUF),
+    "status as a number": (binary(IDS + wire(15, 0, 4)), PROTOBUF),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_value_is_answered_and_takes_nothing_from_others(name: str, tmp_path: Path) -> None:
+    body, kind = ODD[name]
+
+    async def main() -> None:
+        async with listening(tmp_path / "a.db") as (made, receiver):
+            assert (await send(receiver.port, body, kind))[0] in {200, 400}
+            both = export(*turns("b2", ["hello"]))
+            assert (await send(receiver.port, both, JSON))[0] == 200
+            assert ["hello"] in [await spoken(made, row.id) for row in made.reader.sessions()]
+
+    asyncio.run(main())
+
+
+def test_an_odd_span_beside_a_good_one(tmp_path: Path) -> None:
+    odd = json.loads(ODD["a place beyond numbers"][0])["resourceSpans"][0]["scopeSpans"][0]["spans"]
+
+    async def main() -> None:
+        async with listening(tmp_path / "a.db") as (made, receiver):
+            status, why = await send(receiver.port, export(*odd, *turns("b2", ["hello"])), JSON)
+            assert status == 400 and why.startswith(b"expected an export")
+            assert [await spoken(made, row.id) for row in made.reader.sessions()] == [["hello"]]
+
+    asyncio.run(main())
+
+
+def test_what_has_no_name_is_no_span() -> None:
+    assert from_protobuf(binary(wire(5, 2, b"chat"))) == []
+    (odd,) = from_json(json.loads(ODD["time of 40 digits"][0]))
+    assert (odd.began, odd.ended) == (0, 0)
+
+
+@pytest.mark.parametrize("body", [b"[]", b"null", b"7", b'{"foo": 1}', b""])
+def test_json_that_is_no_export_is_refused(body: bytes, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with listening(tmp_path / "a.db") as (_, receiver):
+            assert (await send(receiver.port, body, JSON))[0] == 400
+            assert (await send(receiver.port, b"{}", JSON))[0] == 200
+
+    asyncio.run(main())
+
+
+def test_a_coding_has_no_case_and_must_be_whole(tmp_path: Path) -> None:
+    body = gzip.compress(export(*turns("c3", ["hello"])))
+
+    async def main() -> None:
+        async with listening(tmp_path / "a.db") as (made, receiver):
+            more = ["Content-Encoding: GZIP"]
+            assert (await send(receiver.port, gzip.compress(b"")[:-4], PROTOBUF, more=more))[0] == 400
+            assert (await send(receiver.port, body, JSON, more=more))[0] == 200
+            assert len(made.reader.sessions()) == 1
+
+    asyncio.run(main())
+
+
+def test_who_sends_too_much_reads_why(tmp_path: Path) -> None:
+    def post(port: int) -> tuple[int, str]:
+        body = b"a" * (receiving.BODY + (6 << 20))
+        asked = urllib.request.Request(f"http://127.0.0.1:{port}/v1/traces", body, {"Content-Type": JSON})
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(asked, timeout=30)
+        with refused.value as answer:
+            return answer.code, answer.headers["Connection"]
+
+    async def main() -> None:
+        async with listening(tmp_path / "a.db") as (_, receiver):
+            assert await asyncio.to_thread(post, receiver.port) == (413, "close")
+
+    asyncio.run(main())
+
+
+def test_a_retry_after_a_failed_write_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    one, two, three = (export(each) for each in turns("d4", ["alpha", "beta", "gamma"]))
+    path, away = tmp_path / "a.db", tmp_path / "away.db"
+    told: list[BaseException] = []
+
+    async def main() -> None:
+        async with listening(path, told) as (made, receiver):
+            assert (await send(receiver.port, one, JSON))[0] == 200
+            path.rename(away)
+            assert [(await send(receiver.port, body, JSON))[0] for body in (two, two, three)] == [503] * 3
+            away.rename(path)
+            assert [(await send(receiver.port, body, JSON))[0] for body in (two, three)] == [200, 200]
+            (row,) = made.reader.sessions()
+            assert await spoken(made, row.id) == ["alpha", "beta", "gamma"]
+            assert len([e for e in await made.events(row.id) if isinstance(e, Replied)]) == 3
+            assert len(told) == 1
+
+    asyncio.run(main())
+
+
+def test_the_first_write_may_fail(tmp_path: Path) -> None:
+    (one,) = turns("d4", ["alpha"])
+    path, away = tmp_path / "a.db", tmp_path / "away.db"
+
+    async def main() -> None:
+        async with listening(path, []) as (made, receiver):
+            path.rename(away)
+            assert (await send(receiver.port, export(one), JSON))[0] == 503
+            away.rename(path)
+            assert (await send(receiver.port, export(one), JSON))[0] == 200
+            (row,) = made.reader.sessions()
+            assert await spoken(made, row.id) == ["alpha"]
+
+    asyncio.run(main())
+
+
+def test_a_trace_whose_session_was_erased_begins_another(tmp_path: Path) -> None:
+    one, two = (export(each) for each in turns("d4", ["alpha", "beta"]))
+
+    async def main() -> None:
+        async with listening(tmp_path / "a.db", []) as (made, receiver):
+            assert (await send(receiver.port, one, JSON))[0] == 200
+            (row,) = made.reader.sessions()
+            await erase(made.database, [row.id], made.journal.forget)
+            assert (await send(receiver.port, two, JSON))[0] == 503
+            assert (await send(receiver.port, two, JSON))[0] == 200
+            (again,) = made.reader.sessions()
+            assert again.id != row.id and await spoken(made, again.id) == ["alpha", "beta"]
+
+    asyncio.run(main())
+
+
+def test_a_trace_that_returns_goes_on_in_its_session(tmp_path: Path) -> None:
+    one, two = (from_json(json.loads(export(each))) for each in turns("e5", ["alpha", "beta"]))
+
+    async def main() -> None:
+        async with listening(tmp_path / "a.db") as (made, receiver):
+            await receiver.take(one)
+            (row,) = made.reader.sessions()
+            others = [each for place in range(receiving.TRACES) for each in turns(f"{place:032x}", ["x"])]
+            await receiver.take(from_json(json.loads(export(*others))))
+            await receiver.take(two)
+            events = await made.events(row.id)
+            assert sum(isinstance(event, SessionOpened) for event in events) == 1
+            assert await spoken(made, row.id) == ["alpha", "beta"]
+            assert sum(isinstance(event, Replied) for event in events) == 2
+            assert len(made.reader.sessions()) == receiving.TRACES + 1
+
+    asyncio.run(main())
+
+
+def test_a_session_of_ours_that_is_received_keeps_its_title(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with listening(tmp_path / "a.db") as (made, receiver):
+            session = await worked(made)
+            mine = made.reader.session(session)
+            path = tmp_path / "a.json"
+            await made.desk.export(session, "otlp", path, keep_secrets=True)
+            assert (await send(receiver.port, path.read_bytes(), JSON))[0] == 200
+            row = next(row for row in made.reader.sessions() if row.source)
+            assert mine and (row.title, row.folder) == (mine.title, mine.folder)
+
+    asyncio.run(main())
