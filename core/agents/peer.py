@@ -10,8 +10,10 @@ from core.domain.problems import Problem
 
 LONGEST = 32 << 20  # bytes of a line
 NOISE = 200  # lines that are no messages, until it is clear that this is no such program
+ANSWERED = 5  # of those lines: noise that is answered with noise must come to an end
 AT_ONCE = 64  # requests of the other side that are worked on
 NO_METHOD, BAD_REQUEST, BAD_PARAMS, INTERNAL, CANCELLED = -32601, -32600, -32602, -32603, -32800
+NO_JSON, NOT_FOUND = -32700, -32002
 
 Params = dict[str, Any]
 Write = Callable[[bytes], Awaitable[None]]
@@ -79,7 +81,8 @@ class Peer:
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
-            message = None
+            await self._hear_noise(NO_JSON, "This line is no JSON.")
+            return
         match message:
             case {"method": str(method), "id": int() | str() as name}:
                 await self._begin(name, method, _params(message))
@@ -89,10 +92,10 @@ class Peer:
                 self._settle(number, result, None)
             case {"id": int(number), "error": dict(error)}:
                 self._settle(number, None, _refusal(error))
+            case {"result": _} | {"error": _}:  # it may be the answer to an answer of ours, so it gets none
+                await self._hear_noise(0, "")
             case _:
-                self._noise += 1
-                if self._noise > NOISE:
-                    raise Gone(f"It printed {NOISE} lines that are no messages of the protocol.")
+                await self._hear_noise(BAD_REQUEST, "This is no message of the protocol.")
 
     def end(self, why: str) -> None:
         """Nothing comes any more: who waits is told why."""
@@ -109,10 +112,22 @@ class Peer:
         if tasks := list(self._working.values()):
             await asyncio.wait(tasks)
 
+    async def idle(self) -> None:
+        """Wait until all that the other side asked is answered."""
+        while tasks := list(self._working.values()):
+            await asyncio.wait(tasks)
+
     def drop_requests(self) -> None:
         """What the other side still asks of us is answered as cancelled."""
         for task in self._working.values():
             task.cancel()
+
+    async def _hear_noise(self, code: int, said: str) -> None:
+        self._noise += 1
+        if self._noise > NOISE:
+            raise Gone(f"It printed {NOISE} lines that are no messages of the protocol.")
+        if code and self._noise <= ANSWERED:
+            await self._answer_error(None, code, said)
 
     async def _hear_told(self, method: str, params: Params) -> None:
         if method != "$/cancel_request":
@@ -147,7 +162,7 @@ class Peer:
         finally:
             self._working.pop(name, None)
 
-    async def _answer_error(self, name: int | str, code: int, message: str, data: object = None) -> None:
+    async def _answer_error(self, name: int | str | None, code: int, message: str, data: object = None) -> None:
         more = {} if data is None else {"data": data}
         with suppress(Gone):
             await self._send({"id": name, "error": {"code": code, "message": message, **more}})
