@@ -7,21 +7,24 @@ from pathlib import Path
 from typing import Any, cast
 
 from app.editor_asks import Asks
+from app.editor_given import folder_of, text_of, unused_servers, words_of
 from app.editor_updates import Updates, chunk
 from core import __version__
-from core.agents.peer import BAD_PARAMS, INTERNAL, NO_METHOD, Gone, Params, Peer, Refused, Write
-from core.agents.told import block_text
+from core.agents.peer import BAD_PARAMS, INTERNAL, NO_METHOD, NOT_FOUND, Gone, Params, Peer, Refused, Write
 from core.domain.consent import ConsentAsked, ConsentGiven
 from core.domain.events import Replied, RunEnded, RunInterrupted, RunPaused, RunStarted
 from core.domain.ids import session_id
 from core.domain.modes import MODE_WORDS, MODES, Mode
 from core.domain.problems import Problem
 from core.domain.question import Answer, QuestionAnswered, QuestionAsked
+from core.domain.sessions import SessionRow
+from core.domain.visible import visible
 from core.engine.drafts import Draft
 from core.engine.engine import Engine
 from core.store.told import Told
 
 VERSION = 1
+END_S = 10.0  # for what was asked to be answered, once the editor has closed its end
 STOPS = {"completed": "end_turn", "stopped": "cancelled", "limit": "max_turn_requests"}
 CAN: Params = {
     "loadSession": True,
@@ -32,11 +35,18 @@ CAN: Params = {
 
 @dataclass(slots=True)
 class Open:
-    """A session that the editor opened; `begun` once it stands in our journal. `heard` is what happens in its turn."""
+    """A session that the editor opened.
+
+    Attributes:
+        begun: it stands in our journal.
+        notice: what its next turn begins with.
+        heard: what happens in its turn.
+    """
 
     folder: Path
     mode: Mode
     begun: bool = False
+    notice: str = ""
     heard: "asyncio.Queue[Told | Draft | None] | None" = None
 
 
@@ -46,12 +56,14 @@ class Editor:
 
     Attributes:
         questions: the editor can show forms.
+        ending: it has closed its end; no turn begins any more.
     """
 
     engine: Engine
     start: RunStarted
     write: Write
     questions: bool = False
+    ending: bool = False
     open: dict[str, Open] = field(default_factory=dict)
     peer: Peer = field(init=False)
 
@@ -62,18 +74,33 @@ class Editor:
         """Until the editor closes its end; runs that it began end with it."""
         forgets = [self.engine.listen(self._hear), self.engine.listen_drafts(self._draft)]
         try:
-            while line := await lines.get():
-                await self.peer.hear(line)
-        except Gone:
-            return
+            with suppress(Gone):
+                while line := await lines.get():
+                    await self.peer.hear(line)
+            await self._answer_all()
         finally:
             for forget in forgets:
                 forget()
+            await self._stop_turns()
             await self.peer.close("The editor has gone.")
-            for name, one in self.open.items():
-                if one.heard and self.engine.going(name):
-                    with suppress(Problem):
-                        await self.engine.stop(name)
+
+    async def _answer_all(self) -> None:
+        """What was read is answered, a turn as cancelled."""
+        self.ending = True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(END_S):
+                await self._stop_turns()
+                await self.peer.idle()
+
+    async def _stop_turns(self) -> None:
+        for name, one in list(self.open.items()):
+            if one.heard:
+                await self._stop(name)
+
+    async def _stop(self, name: str) -> None:
+        if self.engine.going(name):
+            with suppress(Problem):  # it ended meanwhile
+                await self.engine.stop(name)
 
     # What the editor asks
 
@@ -84,23 +111,24 @@ class Editor:
             case "authenticate":
                 return {}
             case "session/new":
-                return self._new(Path(str(params["cwd"])))
+                return self._new(folder_of(params), self._unused(params))
             case "session/load":
-                return await self._load(str(params["sessionId"]))
+                return await self._load(text_of(params, "sessionId"), self._unused(params))
             case "session/list":
                 return self._list(params.get("cwd"))
+            case "session/prompt" if self.ending:
+                return {"stopReason": "cancelled"}
             case "session/prompt":
-                return await self._prompt(str(params["sessionId"]), params["prompt"])
+                return await self._prompt(text_of(params, "sessionId"), words_of(params))
             case "session/set_mode":
-                return await self._set_mode(str(params["sessionId"]), params["modeId"])
+                return await self._set_mode(text_of(params, "sessionId"), params.get("modeId"))
             case _:
                 raise Refused(NO_METHOD, f"There is no method {method[:80]}.")
 
     async def _told(self, method: str, params: Params) -> None:
         name = str(params.get("sessionId"))
-        if method == "session/cancel" and name in self.open and self.engine.going(name):
-            with suppress(Problem):  # it ended meanwhile
-                await self.engine.stop(name)
+        if method == "session/cancel" and name in self.open:
+            await self._stop(name)
 
     def _initialize(self, params: Params) -> Params:
         can = params.get("clientCapabilities")
@@ -109,22 +137,20 @@ class Editor:
         info = {"name": "journeyman", "title": "Journeyman", "version": __version__}
         return {"protocolVersion": VERSION, "agentCapabilities": CAN, "agentInfo": info, "authMethods": []}
 
-    def _new(self, folder: Path) -> Params:
-        if not folder.is_absolute():
-            raise Refused(BAD_PARAMS, "The folder must be a whole path.")
+    def _new(self, folder: Path, notice: str) -> Params:
         name = session_id()
-        self.open[name] = Open(folder, self.start.mode)
+        self.open[name] = Open(folder, self.start.mode, notice=notice)
         return {"sessionId": name, "modes": _modes(self.start.mode)}
 
-    async def _load(self, name: str) -> Params:
+    async def _load(self, name: str, notice: str) -> Params:
         """What was said and done, told once more; then it goes on."""
-        row = self.engine.session(name)
+        row = self._known(name)
         made = self._updates(Path(row.folder))
         async for entry in self.engine.entries(row.id):
             for update in made.of(entry.event, told=True):
                 await self._tell(name, update)
         mode = cast("Mode", row.mode or self.start.mode)
-        self.open[name] = Open(Path(row.folder), mode, begun=True)
+        self.open[name] = Open(Path(row.folder), mode, begun=True, notice=notice)
         return {"modes": _modes(mode)}
 
     def _list(self, folder: object) -> Params:
@@ -144,16 +170,21 @@ class Editor:
 
     # A turn
 
-    async def _prompt(self, name: str, blocks: Any) -> Params:
+    async def _prompt(self, name: str, words: str) -> Params:
         one = self._open(name)
         if one.heard is not None:
             raise Refused(INTERNAL, "A turn of this session is going.")
-        words = "\n\n".join(filter(None, map(block_text, blocks)))
-        one.heard = asyncio.Queue()
+        heard: asyncio.Queue[Told | Draft | None] = asyncio.Queue()
+        one.heard = heard
         try:
             await self._begin(name, one, words)
-            self.engine.when_gone(name, lambda: one.heard.put_nowait(None) if one.heard else None)
-            return await self._follow(name, one, one.heard)
+            self.engine.when_gone(name, lambda: heard.put_nowait(None))  # of this turn: the next may have begun by then
+            if self.ending:
+                await self._stop(name)
+            if one.notice:
+                await self._tell(name, chunk("agent_message_chunk", one.notice))
+                one.notice = ""
+            return await self._follow(name, one, heard)
         finally:
             one.heard = None
 
@@ -256,6 +287,16 @@ class Editor:
         if one := self.open.get(name):
             return one
         raise Refused(BAD_PARAMS, "There is no such session here. Open it with session/new or session/load.")
+
+    def _known(self, name: str) -> SessionRow:
+        """By its whole id only: updates are told under the name that the editor has for it."""
+        with suppress(Problem):
+            if (row := self.engine.session(name)).id == name:
+                return row
+        raise Refused(NOT_FOUND, f"There is no session {visible(name[:80])}.")
+
+    def _unused(self, params: Params) -> str:
+        return unused_servers(params, [server.name for server in self.engine.servers.list() if server.on])
 
     def _updates(self, folder: Path) -> Updates:
         return Updates(folder, self.engine.whole, self.engine.blob)

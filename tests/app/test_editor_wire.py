@@ -1,0 +1,177 @@
+"""What an editor says wrongly, or too late, line by line on the standard streams of the real program."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+import pytest
+
+from tests.e2e.killing import environment, program
+from tests.e2e.terminal import BOUND_S
+
+PARSE, REQUEST, PARAMS, NOT_FOUND = -32700, -32600, -32602, -32002
+
+
+class Wire:
+    """The editor's end: one request after the other, and the updates that came on the way."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self.process = process
+        self.updates: list[dict[str, Any]] = []
+        self._asked = 0
+
+    def send(self, method: str, **params: Any) -> int:
+        self._asked += 1
+        self.line(json.dumps({"jsonrpc": "2.0", "id": self._asked, "method": method, "params": params}).encode())
+        return self._asked
+
+    def line(self, line: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def read(self) -> dict[str, Any]:
+        """The next that is no update."""
+        assert self.process.stdout is not None
+        while line := self.process.stdout.readline():
+            message: dict[str, Any] = json.loads(line)
+            if message.get("method") != "session/update":
+                return message
+            self.updates.append(message["params"]["update"])
+        raise AssertionError("nothing came any more")
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        asked = self.send(method, **params)
+        answer = self.read()
+        assert answer["id"] == asked
+        return answer
+
+    def refused(self, code: int, method: str, **params: Any) -> str:
+        """The words of the error."""
+        error = self.ask(method, **params)["error"]
+        assert error["code"] == code, error
+        words = str(error["message"])
+        assert "Error" not in words and " -C" not in words and words.endswith(".")
+        return words
+
+    def new(self, folder: Path, **params: Any) -> str:
+        return str(self.ask("session/new", cwd=str(folder), **params)["result"]["sessionId"])
+
+    def said(self) -> str:
+        kind = "agent_message_chunk"
+        return "".join(each["content"]["text"] for each in self.updates if each["sessionUpdate"] == kind)
+
+    def rest(self) -> dict[int | None, dict[str, Any]]:
+        """Close our end: what is still answered, by its id. The program ends well."""
+        out, err = self.process.communicate(timeout=BOUND_S)
+        assert self.process.returncode == 0 and b"Traceback" not in err, err
+        messages = [json.loads(line) for line in out.splitlines()]
+        return {one["id"]: one for one in messages if "id" in one and "method" not in one}
+
+
+@contextmanager
+def wired(folder: Path, *replies: dict[str, Any]) -> Iterator[Wire]:
+    (folder / "work").mkdir()
+    (folder / "script.json").write_text(json.dumps({"replies": replies}), "utf-8")
+    process = subprocess.Popen(
+        program("acp", "--script", str(folder / "script.json"), "--mode", "edits"),
+        cwd=folder, env=environment(folder / "home"),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    bound = Timer(BOUND_S, process.kill)
+    bound.start()
+    try:
+        yield Wire(process)
+    finally:
+        bound.cancel()
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def text(words: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": words}]
+
+
+def test_a_folder_that_is_none_is_refused_at_once(tmp_path: Path) -> None:
+    with wired(tmp_path) as wire:
+        gone = tmp_path / "gone"
+        assert str(gone) in wire.refused(PARAMS, "session/new", cwd=str(gone), mcpServers=[])
+        for wrong in (str(tmp_path / "script.json"), "/" + "x" * 5000, "/nul\0", "relative", ""):
+            assert wire.refused(PARAMS, "session/new", cwd=wrong, mcpServers=[])
+        assert "cwd" in wire.refused(PARAMS, "session/new", mcpServers=[])
+        assert "cwd" in wire.refused(PARAMS, "session/new", cwd=5)
+        assert "mcpServers" in wire.refused(PARAMS, "session/new", cwd=str(tmp_path / "work"), mcpServers="x")
+
+
+def test_a_session_that_is_none_is_refused_in_words(tmp_path: Path) -> None:
+    with wired(tmp_path, {"text": "Done."}) as wire:
+        assert "none" in wire.refused(NOT_FOUND, "session/load", sessionId="none", cwd="/", mcpServers=[])
+        session = wire.new(tmp_path / "work")
+        assert wire.ask("session/prompt", sessionId=session, prompt=text("Go."))["result"]["stopReason"] == "end_turn"
+        assert wire.refused(NOT_FOUND, "session/load", sessionId=session[:-1], cwd="/")
+        for method in ("session/load", "session/prompt", "session/set_mode"):
+            assert "sessionId" in wire.refused(PARAMS, method, prompt=text("x"), modeId="plan")
+        assert "mode" in wire.refused(PARAMS, "session/set_mode", sessionId=session)
+        assert "result" in wire.ask("session/load", sessionId=session, cwd=str(tmp_path / "work"), mcpServers=[])
+
+
+def test_an_empty_prompt_asks_no_model(tmp_path: Path) -> None:
+    with wired(tmp_path, {"text": "Done."}) as wire:
+        session = wire.new(tmp_path / "work")
+        for empty in ([], text(""), text(" \n"), "words", None, [5]):
+            assert wire.refused(PARAMS, "session/prompt", sessionId=session, prompt=empty)
+        assert wire.ask("session/list")["result"]["sessions"] == [] and wire.updates == []
+        assert wire.ask("session/prompt", sessionId=session, prompt=text("Go."))["result"]["stopReason"] == "end_turn"
+        assert wire.refused(PARAMS, "session/prompt", sessionId=session, prompt=[])
+
+
+def test_a_line_that_is_no_message_is_answered(tmp_path: Path) -> None:
+    with wired(tmp_path) as wire:
+        for line, code in ((b"{not json", PARSE), (b"\xff\xfe", PARSE), (b"[1]", REQUEST)):
+            wire.line(line)
+            answer = wire.read()
+            assert answer["id"] is None and answer["error"]["code"] == code and answer["error"]["message"]
+        assert "result" in wire.ask("initialize", protocolVersion=1)
+
+
+def test_what_was_read_is_answered_before_the_end(tmp_path: Path) -> None:
+    with wired(tmp_path) as wire:
+        wire.send("initialize", protocolVersion=1)
+        wire.send("session/new", cwd=str(tmp_path / "work"), mcpServers=[])
+        wire.send("session/list")
+        wire.send("no/such")
+        rest = wire.rest()
+        assert [sorted(rest[number].keys() & {"result", "error"}) for number in (1, 2, 3, 4)] == [
+            ["result"], ["result"], ["result"], ["error"]]  # fmt: skip
+
+
+@pytest.mark.parametrize("going", [True, False], ids=["going", "just sent"])
+def test_a_turn_is_cancelled_by_the_end(tmp_path: Path, going: bool) -> None:
+    asks = {"text": "I act.", "calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "x"}}]}
+    with wired(tmp_path, asks) as wire:
+        prompt = wire.send("session/prompt", sessionId=wire.new(tmp_path / "work"), prompt=text("Go."))
+        if going:
+            assert wire.read()["method"] == "session/request_permission"
+        rest = wire.rest()
+        assert rest[prompt]["result"]["stopReason"] == "cancelled"
+        assert not (tmp_path / "work" / "a.txt").exists()
+
+
+@pytest.mark.parametrize("named", [["files\u202e", "http"], []], ids=["two", "none"])
+def test_tool_servers_of_the_editor_are_not_passed_over_in_silence(tmp_path: Path, named: list[str]) -> None:
+    given = [{"name": name, "command": "/bin/false", "args": [], "env": [{"name": "K", "value": "s3cret"}]}
+             for name in named]  # fmt: skip
+    with wired(tmp_path, {"text": "Done."}, {"text": "Done."}) as wire:
+        session = wire.new(tmp_path / "work", mcpServers=given)
+        wire.ask("session/prompt", sessionId=session, prompt=text("Go."))
+        said = wire.said()
+        assert ("files⟦U+202E⟧, http" in said and "journeyman mcp add" in said) if named else said == "Done."
+        assert said.endswith("Done.") and "s3cret" not in said and "/bin" not in said
+        wire.updates.clear()
+        wire.ask("session/prompt", sessionId=session, prompt=text("Once more."))
+        assert wire.said() == "Done."
