@@ -102,7 +102,7 @@ async def _run(hook: Hook, folder: Path, said: Mapping[str, Any]) -> HookRan:
         environment,
         folder,
         "group",
-        given=json.dumps(said, ensure_ascii=False).encode(),
+        given=json.dumps(said, ensure_ascii=False).encode("utf-8", "backslashreplace"),
     )
     try:
         done = await (await begin(launch, limits)).until_end()

@@ -8,7 +8,7 @@ import pytest
 
 from core.domain.events import CallRefused, CallStarted, HookRan, Nudged, RequestSent, RunEnded, ToolReturned
 from core.domain.problems import Problem
-from core.engine.hooks import hooks
+from core.engine.hooks import Hook, hooks, run_hooks
 from tests.core.engine.scenes import bounded, calling, opened, played
 
 READ = calling("read", path="a.txt")
@@ -44,6 +44,16 @@ def test_each_moment_is_told_as_json(tmp_path: Path) -> None:
         assert [one["moment"] for one in told] == list(moments) and {one["session"] for one in told} == {session}
         assert told[1]["call"]["tool"] == "read" and json.loads(told[1]["call"]["arguments"]) == {"path": "a.txt"}
         assert "hello" in told[2]["call"]["result"]["output"] and told[4]["status"] == "completed"
+
+    bounded(main())
+
+
+def test_half_a_character_is_told_as_it_is(tmp_path: Path) -> None:
+    async def main() -> None:
+        hook = Hook("before call", f"cat > {tmp_path}/told")
+        (done,) = await run_hooks([hook], "before call", "read", tmp_path, {"call": {"path": "é\udcff"}})
+        assert done.exit_code == 0
+        assert json.loads((tmp_path / "told").read_bytes())["call"]["path"] == "é\udcff"
 
     bounded(main())
 
