@@ -93,7 +93,8 @@ def look(book: Book, folder: Path) -> FolderTrust:
     """What a person is told before they decide."""
     found, said = brought(folder), _said(book, str(folder))
     pins = _pins(said) if said else {}
-    changed = [name for name, mark in found.items() if said and (mark == UNREADABLE or pins.get(name) != mark)]
+    yes = said is not None and said.effect == "allow"
+    changed = [name for name, mark in found.items() if yes and (mark == UNREADABLE or pins.get(name) != mark)]
     empty = next(folder.iterdir(), None) is None
     named = [name for name in found if any(fnmatchcase(name, pattern) for pattern in NAMED)]
     return FolderTrust(_key(str(folder)), trusts(book, str(folder)), tuple(named), tuple(changed), empty)
