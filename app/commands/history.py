@@ -8,6 +8,7 @@ from app.commands.context import Context
 from app.commands.exits import DONE, FAILED
 from app.commands.follow import Follower, follow_started, read_file, session_named
 from core.domain.problems import Problem
+from core.domain.visible import visible_name
 from core.engine.history import Beginning
 from core.engine.rewind import FilePlan, Plan
 
@@ -91,7 +92,8 @@ async def rewind(context: Context) -> int:
         made = await history.plan(session, await history.at_step(session, typed.to) if typed.to else 1, typed.force)
     unknown = sorted(set(typed.force) - {file.path for file in made.files})
     if unknown:
-        raise Problem(f"{unknown[0]} is none of the files.", "It was not changed since.", "See --preview.")
+        what = f"{visible_name(unknown[0])} is none of the files."
+        raise Problem(what, "It was not changed since.", "See --preview.")
     _tell_plan(context, made)
     if typed.preview:
         return DONE
@@ -109,16 +111,24 @@ def _tell_plan(context: Context, made: Plan) -> None:
             context.out.json(asdict(file))
         else:
             context.out.write(_file_line(file))
-    if made.commands and not context.typed.json:
-        context.out.write("These commands ran since; what they did beyond the files above is not taken back:")
-        for command in made.commands:
-            context.out.write(f"  {command}")
+    if context.typed.json:
+        return
+    _tell_list(context, "These were changed too, but not kept, and are not put back:", made.unkept)
+    ran = "These commands ran since; what they did beyond the files above is not taken back:"
+    _tell_list(context, ran, made.commands)
+
+
+def _tell_list(context: Context, title: str, names: tuple[str, ...]) -> None:
+    if names:
+        context.out.write(title)
+    for name in names:
+        context.out.write(f"  {visible_name(name)}")
 
 
 def _file_line(file: FilePlan) -> str:
     figures = f"+{file.added} −{file.removed}" if file.added or file.removed else ""
     rest = "  ".join(part for part in (figures, file.why) if part)
-    return f"{ACTIONS[file.action]:10} {file.path}" + (f"  ({rest})" if rest else "")
+    return f"{ACTIONS[file.action]:10} {visible_name(file.path)}" + (f"  ({rest})" if rest else "")
 
 
 async def verdict(context: Context) -> int:

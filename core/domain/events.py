@@ -283,6 +283,7 @@ class ToolReturned:
     failed: bool = False
     exit_code: int | None = None
     attachments: tuple[Attachment, ...] = ()
+    unkept: tuple[str, ...] = ()  # what it changed that was not kept and cannot be put back, as it is shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ _HIDDEN: Final = re.compile(
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+_BREAKS: Final = re.compile("[\t\n]")
 _JOINERS: Final = "\u200c\u200d"
 _PICTURE_FORMS: Final = "\ufe0e\ufe0f"
 
@@ -32,6 +33,11 @@ def visible(text: str) -> str:
     if "\x1b" in text or "\x9b" in text:
         text = _ANSI.sub("", text)
     return _HIDDEN.sub(_write_out, text)
+
+
+def visible_name(name: str) -> str:
+    """The same of a name, which is one line and holds no tab."""
+    return _BREAKS.sub(_write_out, visible(name))
 
 
 def cut_lines(text: str, limit: int = LINE_LIMIT) -> str:

@@ -32,7 +32,7 @@ async def act(
     events: list[RunEvent] = [tool.fact(call, parameters)] if tool.fact and not result.failed else []
     events += [file_changed(call, change, blobs) for change in result.changes]
     attached = tuple(_attached(shown, blobs) for shown in result.shown)
-    events.append(ToolReturned(call, Text(result.output), result.failed, result.exit_code, attached))
+    events.append(ToolReturned(call, Text(result.output), result.failed, result.exit_code, attached, result.unkept))
     return events, blobs
 
 

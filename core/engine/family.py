@@ -4,11 +4,11 @@ from bisect import bisect_left
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
-from core.domain.events import CallStarted, Delegated, Entry, FileChanged
+from core.domain.events import CallStarted, Delegated, Entry, FileChanged, ToolReturned
 from core.domain.rewinding import FilesRewound
 
 Read = Callable[[str], AsyncIterator[Entry]]
-ACTS = (CallStarted, FileChanged, FilesRewound)
+ACTS = (CallStarted, FileChanged, FilesRewound, ToolReturned)
 
 
 async def with_children(entries: list[Entry], read: Read) -> list[Entry]:

@@ -172,7 +172,7 @@ class GuestCalls:
         await self.start(call)
         facts: list[RunEvent] = []
         blobs: dict[str, bytes] = {}
-        lost = ""
+        lost: tuple[str, ...] = ()
         if call.kind not in LOOKS:
             facts, blobs, lost = await self._files.since(call.ours)
         if (
@@ -183,8 +183,9 @@ class GuestCalls:
         seen = {fact.path for fact in facts if isinstance(fact, FileChanged)}
         text = instead or self._output(call, seen)
         if lost:
-            text += f"\n[also changed, but not kept, so that it cannot be taken back: {lost}]"
-        returned = ToolReturned(call.ours, Text(text), failed or call.status == "failed", exit_code(call.output))
+            text += f"\n[also changed, but not kept, so that it cannot be taken back: {', '.join(lost)}]"
+        failed = failed or call.status == "failed"
+        returned = ToolReturned(call.ours, Text(text), failed, exit_code(call.output), unkept=lost)
         await self._run.record(*facts, returned, blobs=blobs)
 
     async def finish_all(self, instead: str) -> None:

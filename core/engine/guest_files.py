@@ -7,11 +7,10 @@ from core.engine.acts import file_changed
 from core.engine.work import Work
 from core.store.blobs import blob_hash
 from core.store.told import Told
+from core.tools.run import named
 from core.tools.tool import Change
 from core.workspace.scan import Scan
 from core.workspace.thread import to_its_end
-
-NAMED = 20
 
 
 class GuestFiles:
@@ -33,7 +32,7 @@ class GuestFiles:
             await to_its_end(self._scan.before)
             self._noted.clear()
 
-    async def since(self, call: str) -> tuple[list[RunEvent], dict[str, bytes], str]:
+    async def since(self, call: str) -> tuple[list[RunEvent], dict[str, bytes], tuple[str, ...]]:
         """What changed since the last look, as facts of this call; and which changes could not be kept."""
         async with self._turn:
             altered, missed = await to_its_end(self._scan.after)
@@ -44,7 +43,7 @@ class GuestFiles:
                 if self._noted.get(one.path) != ("" if one.after is None else blob_hash(one.after))
             ]
             self._noted.clear()
-        return facts, blobs, ", ".join(missed.contents[:NAMED])
+        return facts, blobs, named(missed.contents)
 
     def _hear(self, told: Told) -> None:
         event = told.entry.event

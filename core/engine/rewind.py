@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from core.domain.events import CallStarted, Entry, FileChanged
+from core.domain.events import CallStarted, Entry, FileChanged, ToolReturned
 from core.domain.problems import Problem
 from core.domain.rewinding import FilesRewound, Rewound
 from core.engine.acts import lines_changed
@@ -37,12 +37,16 @@ class FilePlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A rewind before it is made. `commands` ran since: what they did beyond these files is not taken back."""
+    """A rewind before it is made. `commands` ran since: what they did beyond these files is not taken back.
+
+    `unkept` are those of their files that are known and were not kept, as they are shown.
+    """
 
     to: int
     files: tuple[FilePlan, ...]
     commands: tuple[str, ...] = ()
     undoes: int = 0
+    unkept: tuple[str, ...] = ()
 
     @property
     def doable(self) -> tuple[FilePlan, ...]:
@@ -76,23 +80,39 @@ def commands(entries: Iterable[Entry], to: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ran))
 
 
+def unkept(entries: Iterable[Entry], to: int) -> tuple[str, ...]:
+    """What was changed after `to` without being kept, each once."""
+    told = (e.event.unkept for e in entries if e.seq > to and isinstance(e.event, ToolReturned))
+    return tuple(dict.fromkeys(name for names in told for name in names))
+
+
 def last_rewind(entries: Sequence[Entry]) -> Entry | None:
-    """The newest rewind that was not taken back. Those of sub-agents are undone in their own sessions."""
-    made: dict[int, Entry] = {}
+    """The newest rewind that was not taken back, with the files of it that were not. Those of sub-agents are undone in
+    their own sessions."""
+    made: dict[int, tuple[Entry, FilesRewound]] = {}
+    waiting: dict[int, set[str]] = {}
     for entry in entries:
-        if isinstance(entry.event, FilesRewound) and entry.session == entries[0].session:
-            if entry.event.undoes and entry.event.files:
-                made.pop(entry.event.undoes, None)
-            elif entry.event.files:
-                made[entry.seq] = entry
-    return made[max(made)] if made else None
+        if not isinstance(entry.event, FilesRewound) or entry.session != entries[0].session:
+            continue
+        event = entry.event
+        if not event.undoes and event.files:
+            made[entry.seq] = (entry, event)
+        elif event.undoes and event.files:
+            waiting[event.undoes] = set(event.left)
+        elif event.undoes in waiting:  # these were to be put back, and could not be
+            waiting[event.undoes] |= set(event.left)
+    for seq, (entry, event) in sorted(made.items(), reverse=True):
+        files = tuple(file for file in event.files if seq not in waiting or file.path in waiting[seq])
+        if files:
+            return replace(entry, event=replace(event, files=files))
+    return None
 
 
 def plan(folder: Path, entries: list[Entry], to: int, kept: Kept, force: Iterable[str] = ()) -> Plan:
     """What a rewind to the entry would do. A file of `force` is put back whatever it holds."""
     with Broker(folder) as broker:
         files = tuple(_plan_file(broker, past, kept, set(force)) for past in pasts(entries, to))
-    return Plan(to, files, commands(entries, to))
+    return Plan(to, files, commands(entries, to), unkept=unkept(entries, to))
 
 
 def plan_undo(folder: Path, entries: list[Entry], kept: Kept, force: Iterable[str] = ()) -> Plan:

@@ -1,6 +1,9 @@
 """The files that edits and differences change: looked at and written through the broker of the run."""
 
+from core.domain.problems import Problem
+from core.domain.visible import visible_name
 from core.tools.place import Place
+from core.workspace.paths import is_text
 
 LIMIT = 8 << 20
 
@@ -12,6 +15,8 @@ def look(place: Place, name: str) -> bytes:
 
 def put(place: Place, name: str, body: bytes | None, mode: int = 0) -> tuple[int, int]:
     """Give a file these contents, whole; None removes it. Its permission bits before and after, where it had some."""
+    if not is_text(name):
+        raise Problem(f"{visible_name(name)} cannot be changed.", "Its name is not UTF-8.", "Name another file.")
     had = place.broker.mode(place.broker.real(name))
     if body is None:
         place.broker.remove(name, protected=bool(place.word.opens))

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from annotated_types import Gt, Le
 
+from core.domain.visible import visible_name
 from core.tools.commands import Background
 from core.tools.place import Place
 from core.tools.says import Says
@@ -55,7 +56,7 @@ async def run(parameters: Run, place: Place) -> Result:
     told = [*notes(done, missed, place.out.refused()), *([TAKEN_BACK.format(_names(gone))] if gone else [])]
     output = "".join([done.output, *(f"\n[{note}]" for note in told)])
     made = tuple(Change(change.path, change.before, change.after, change.modes) for change in changes)
-    return Result(output, bool(done.ended) or done.exit_code != 0, done.exit_code, made)
+    return Result(output, bool(done.ended) or done.exit_code != 0, done.exit_code, made, unkept=named(missed.contents))
 
 
 def look_after(place: Place, command: str) -> tuple[tuple[Altered, ...], Missed, tuple[str, ...]]:
@@ -109,9 +110,14 @@ def notes(done: Finished, missed: Missed, refused: tuple[str, ...] = ()) -> list
     return found
 
 
+def named(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """The first of them, as they are shown, and how many more there are."""
+    more = (f"and {len(paths) - NAMED:,} more",) if len(paths) > NAMED else ()
+    return (*(visible_name(path) for path in paths[:NAMED]), *more)
+
+
 def _names(paths: tuple[str, ...]) -> str:
-    more = f" and {len(paths) - NAMED:,} more" if len(paths) > NAMED else ""
-    return ", ".join(paths[:NAMED]) + more
+    return ", ".join(named(paths))
 
 
 RUN = Tool(

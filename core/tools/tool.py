@@ -31,7 +31,10 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the model is told, what was changed, and the files it has now seen: path → digest of the contents."""
+    """What the model is told, what was changed, and the files it has now seen: path → digest of the contents.
+
+    `unkept` are files that were changed as well, as they are shown: their contents are not known.
+    """
 
     output: str
     failed: bool = False
@@ -39,6 +42,7 @@ class Result:
     changes: tuple[Change, ...] = ()
     seen: tuple[tuple[str, str], ...] = ()
     shown: tuple[Shown, ...] = ()
+    unkept: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

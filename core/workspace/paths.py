@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from core.domain.problems import Problem
+from core.domain.visible import visible_name
 
 
 def workspace(folder: Path) -> Path:
@@ -11,7 +12,15 @@ def workspace(folder: Path) -> Path:
     path = folder.expanduser().absolute()
     if not path.is_dir():
         raise Problem(f"There is no folder {path}.", "", "Name a folder that exists with -C.")
+    if not is_text(str(path)):
+        what = f"An agent cannot work in {visible_name(str(path))}."
+        raise Problem(what, "Its name is not UTF-8, so it cannot be written down.", "Rename it, or choose another.")
     return path
+
+
+def is_text(name: str) -> bool:
+    """Whether the bytes of a file's name are UTF-8. No journal can hold another, nor may a second name stand for it."""
+    return name.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in name)
 
 
 def outside(name: str) -> Problem:

@@ -19,6 +19,7 @@ from pathlib import Path
 from core.domain.problems import Problem
 from core.domain.sensitive import LARGE_IN_GIT, is_git, is_hidden, is_protected, is_walled
 from core.workspace.broker import Broker
+from core.workspace.paths import is_text
 
 ENOUGH = 2_000  # entries looked at in this process; beyond that, find looks at the rest on every core
 FINDS = max(2, min(4, os.cpu_count() or 1))
@@ -321,8 +322,8 @@ def _fresh_repository(path: str, before: Look) -> bool:
 
 def _left_out(path: str) -> bool:
     if _inside_git(path):
-        return not _git_matters(path)
-    return is_hidden(path) or any(part in DERIVED for part in path.split("/")[:-1])
+        return not _git_matters(path) or not is_text(path)
+    return not is_text(path) or is_hidden(path) or any(part in DERIVED for part in path.split("/")[:-1])
 
 
 def _noteworthy(line: bytes) -> bool:

@@ -131,6 +131,32 @@ def test_files_go_back_and_forth(typed: Typed, session: str) -> None:
     assert typed("rewind", session) == 2
 
 
+def test_a_rewind_shows_each_name_as_one_row_and_names_what_was_not_kept(typed: Typed) -> None:
+    name = "a.txt\nconflict   b.txt"
+    calls = calling("write", path=name, content="x"), calling("run", command="ln -s script.json link")
+    (typed.folder / "odd.json").write_text(played(*calls, {"text": "Done"}))
+    assert typed("run", "Do it", "--script", "odd.json", "--mode", "trust") == 0
+    assert typed("rewind", typed.session(), "--to", "0", "--preview") == 0
+    rows = typed.out.splitlines()
+    assert rows[0].startswith("remove     a.txt⟦U+000A⟧conflict   b.txt") and not rows[1].startswith("conflict")
+    assert "not kept, and are not put back" in typed.out and "  link" in rows
+
+
+def test_a_folder_that_is_not_trusted_holds_nothing_unreadable(typed: Typed) -> None:
+    (typed.folder / "AGENTS.md").write_text("Use tabs.")
+    assert typed("trust", "--no") == 0 and typed.out.splitlines()[1:] == ["  AGENTS.md"]
+    assert typed("trust", "--no", "--json") == 0 and typed.lines[0]["changed"] == []
+
+
+def test_no_run_begins_in_a_folder_whose_name_is_no_text(typed: Typed) -> None:
+    folder = typed.folder / os.fsdecode(b"n\xffx")
+    folder.mkdir()
+    script = str(typed.folder / "script.json")
+    assert typed("run", "-C", str(folder), "Do it", "--script", script, "--mode", "trust") == 1
+    assert "UTF-8" in typed.err and "Rename it" in typed.err
+    assert typed("sessions", "--json") == 0 and typed.lines == []
+
+
 def test_runs_are_judged_and_asked_about(typed: Typed, session: str) -> None:
     assert typed("failures", "--json") == 0 and typed.lines == []
     assert typed("verdict", session, "down", "--note", "Missed one", "--tag", "late") == 0

@@ -1,6 +1,7 @@
 """Files go back to a step; what others did since is never lost; a rewind can be taken back."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -255,6 +256,64 @@ def test_any_rewind_is_how_it_was_and_its_undo_how_it_is(
             assert found is None or isinstance(found.event, FilesRewound)
 
     asyncio.run(main())
+
+
+def test_what_an_undo_left_can_still_be_undone(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.run(SCRIPT)
+            await back(scene, session, 2)
+            (scene.folder / "a.txt").write_text("mine\n")
+            done = await undo(scene, session)
+            assert done.left == ("a.txt",) and texts(scene.folder) == {"a.txt": "mine\n", "deep/b.txt": "new\n"}
+            (scene.folder / "deep" / "b.txt").write_text("later\n")
+            again = await undo(scene, session, "a.txt")
+            assert [file.path for file in again.files] == ["a.txt"] and not again.left
+            assert texts(scene.folder) == {"a.txt": "two\n", "deep/b.txt": "later\n"}
+            with pytest.raises(Problem, match="no rewind to undo"):
+                await undo(scene, session)
+
+    bounded(main())
+
+
+def test_a_file_that_an_undo_found_changed_at_the_last_moment_can_still_be_undone(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.run(SCRIPT)
+            await back(scene, session, 2)
+            plan = await scene.engine.history.plan_undo(session)
+            (scene.folder / "a.txt").write_text("quicker\n")
+            assert (await scene.engine.history.rewind(session, plan)).left == ("a.txt",)
+            await undo(scene, session, "a.txt")
+            assert texts(scene.folder) == {"a.txt": "two\n", "deep/b.txt": "new\n"}
+
+    bounded(main())
+
+
+def test_a_name_that_is_no_text_is_told_as_not_put_back_and_stands_for_no_other(tmp_path: Path) -> None:
+    command = "for n in 'q\\377' 'made\\377'; do printf new > \"$(printf \"$n\")\"; done; ln -s a.txt link"
+    child = [calling("run", command="ln -s a.txt below"), {"text": "ok"}]
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            odd, twin = scene.folder / os.fsdecode(b"q\xff"), scene.folder / "q?"
+            for path in (odd, twin):
+                path.write_text("original")
+            script = played(
+                calling("run", command=command),
+                calling("delegate", task="Link.", name="child"),
+                {"text": "."},
+                roles={"agent:child": child},
+            )
+            session = await scene.run(script)
+            assert not [e for e in await scene.events(session) if isinstance(e, FileChanged)]
+            plan = await scene.engine.history.plan(session, 1)
+            unkept = ("below", "link", "made⟦U+DCFF⟧", "q⟦U+DCFF⟧")
+            assert plan.files == () and tuple(sorted(plan.unkept)) == unkept
+            await scene.engine.history.rewind(session, plan)
+            assert (odd.read_text(), twin.read_text()) == ("new", "original")
+
+    bounded(main())
 
 
 def test_a_part_is_taken_back_unless_somebody_was_quicker(tmp_path: Path) -> None:

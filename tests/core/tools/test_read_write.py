@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.domain.problems import Problem
+from core.tools.patch import PATCH, Patch
 from core.tools.read import READ, Read
 from core.tools.tool import Change, Result, Tool
 from core.tools.write import WRITE, Write
@@ -42,6 +43,18 @@ def test_no_way_out(ground: Ground) -> None:
         with pytest.raises(Problem):
             use(WRITE, Write(name, "mine"), ground.folder)
     assert ground.intact()
+
+
+def test_nothing_is_written_or_removed_under_a_name_that_is_no_text(ground: Ground) -> None:
+    """It could not be recorded, so it could not be taken back."""
+    odd = ground.folder / os.fsdecode(b"q\xff")
+    odd.write_text("original\n")
+    removal = f"--- {odd.name}\n+++ /dev/null\n@@ -1 +0,0 @@\n-original\n"
+    for tool, parameters in ((WRITE, Write(odd.name, "x")), (PATCH, Patch(removal))):
+        with pytest.raises(Problem) as raised:
+            use(tool, parameters, ground.folder)
+        assert "UTF-8" in str(raised.value) and "q⟦U+DCFF⟧" in str(raised.value)
+    assert odd.read_text() == "original\n" and not (ground.folder / "q?").exists()
 
 
 def set_traps_again(ground: Ground) -> list[str]:

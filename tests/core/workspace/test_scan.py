@@ -97,6 +97,19 @@ def test_what_is_not_kept_is_named(ground: Ground) -> None:
     assert done_by(small, "echo more > real/file")[1].contents == ("real/file",)
 
 
+def test_a_name_that_is_no_text_is_named_and_its_contents_are_not_kept(ground: Ground) -> None:
+    """No journal can hold it: kept under another name it would stand for a file that may exist."""
+    odd, made, beneath = (os.fsdecode(name) for name in (b"q\xff", b"new\xff", b"d\xff/a"))
+    for name in (odd, "q?", beneath):
+        (ground.folder / name).parent.mkdir(exist_ok=True)
+        (ground.folder / name).write_text("original")
+    told: list[str] = []
+    scan = Scan(ground.folder, keep=lambda path, body: told.append(path))
+    found, missed = done_by(scan, "printf x | tee \"$(printf 'q\\377')\" \"$(printf 'new\\377')\"; rm d*/a")
+    assert found == [] and missed.contents == (beneath, made, odd) and missed.made == (made,)
+    assert sorted(told) == ["q?", "real/file"]
+
+
 def test_contents_are_told_once(ground: Ground) -> None:
     told: list[tuple[str, bytes]] = []
     scan = Scan(ground.folder, keep=lambda path, body: told.append((path, body)))
