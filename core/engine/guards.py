@@ -1,5 +1,8 @@
 """What keeps a run from going on for ever: its limits, and the same call again and again."""
 
+import asyncio
+
+from core.domain.clock import SECOND, now
 from core.domain.events import LimitMet, LimitRaised, Nudged, RunEnded
 from core.domain.ids import question_id
 from core.domain.question import Option, Question
@@ -7,6 +10,7 @@ from core.domain.text import Text
 from core.engine.limits import Reached, reached
 from core.engine.work import Work
 
+LEAST_S, LATE_S = 0.1, 0.01
 GO_ON, END = "Go on", "End the run"
 
 
@@ -18,6 +22,36 @@ async def check_limits(run: Work) -> RunEnded | None:
         if met.limit not in run.talk.noticed:
             await run.record(LimitMet(met.limit, met.used, met.allowed, 80))
     return None
+
+
+async def completed(run: Work) -> RunEnded:
+    """The end of a run that is done. A limit that it went over in its last round is told."""
+    for met in reached(run.talk.spent, run.talk.allowed):
+        if met.used > met.allowed:
+            await run.record(LimitMet(met.limit, met.used, met.allowed, 100))
+    return RunEnded("completed")
+
+
+def left_s(run: Work) -> float | None:
+    """Until the time of the run is over; None where it has no end, as in a replay."""
+    talk = run.talk
+    allowed = talk.allowed.get("minutes", 0.0)
+    if not allowed or not run.expires:
+        return None
+    since = max(0.0, (now() - talk.at) / SECOND)
+    return (allowed - talk.spent.get("minutes", 0.0)) * 60 - since
+
+
+def is_over(run: Work) -> bool:
+    """Has the run had its time?"""
+    left = left_s(run)
+    return left is not None and left <= 0
+
+
+def cut_at_limit(run: Work) -> asyncio.Timeout:
+    """Cuts what is waited for when the time of the run is over; a moment later, so that it surely is."""
+    left = left_s(run)
+    return asyncio.timeout(None if left is None else max(LEAST_S, left + LATE_S))
 
 
 async def check_repeats(run: Work) -> RunEnded | None:

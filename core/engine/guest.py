@@ -10,14 +10,13 @@ from core.agents.guests import Guests
 from core.agents.peer import Params
 from core.agents.told import CallTold, Plan, SettingsTold, Turned, Used, Words, number, read_update
 from core.domain.agents import AgentJoined, AgentSetting, AgentTurned
-from core.domain.clock import SECOND, now
 from core.domain.events import Nudged, RequestSent, RunEnded, RunPaused, ToolReturned, Usage
 from core.domain.exchanged import RecordKept
 from core.domain.messages import Message
 from core.domain.problems import Problem, Trouble
 from core.domain.text import Attachment, Text
 from core.engine.finish import check_end
-from core.engine.guards import check_limits
+from core.engine.guards import check_limits, completed, cut_at_limit
 from core.engine.guest_calls import NO_RESULT, GuestCalls
 from core.engine.guest_files import GuestFiles
 from core.engine.guest_host import GuestHost, word_from_before
@@ -86,7 +85,7 @@ class Guest:
             if not run.talk.waiting and not self._over:
                 ended = await check_end(run)
                 if ended or not run.talk.waiting:
-                    return ended or RunEnded("completed")
+                    return ended or await completed(run)
 
     async def _settle(self) -> None:
         """Calls that were open when Journeyman ended have no end that anybody saw; the agent is told."""
@@ -133,7 +132,7 @@ class Guest:
         """What the agent answers to the turn; None where it was cut: for words sent now, or at a limit."""
         run = self._run
         try:
-            async with asyncio.timeout(self._left_s()) as run.reading:
+            async with cut_at_limit(run) as run.reading:
                 return await connection.prompt(blocks)
         except TimeoutError:
             self._over = self._over or not run.talk.waiting
@@ -219,15 +218,6 @@ class Guest:
         if not self._over and any(met.share >= 1 for met in reached(self._run.talk.spent, self._run.talk.allowed)):
             self._over = True
             self._run.cut()
-
-    def _left_s(self) -> float | None:
-        """Until the time of the run is over."""
-        talk = self._run.talk
-        allowed = talk.allowed.get("minutes", 0.0)
-        if not allowed:
-            return None
-        since = max(0.0, (now() - talk.at) / SECOND)
-        return max(0.1, (allowed - talk.spent.get("minutes", 0.0)) * 60 - since)
 
     def _blocks(self, message: Message, connection: Connection) -> list[Params]:
         """A message in the form of the wire; files as far as the agent takes them."""

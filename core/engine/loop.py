@@ -25,7 +25,7 @@ from core.engine.calls import look_for_calls, turn_to_words
 from core.engine.compaction import MEMORY
 from core.engine.drafts import Draft
 from core.engine.finish import check_end
-from core.engine.guards import check_limits, check_repeats
+from core.engine.guards import check_limits, check_repeats, completed, cut_at_limit, is_over
 from core.engine.managing import manage_skill
 from core.engine.permission import permission
 from core.engine.recall import recall
@@ -44,6 +44,7 @@ from core.tools.skill import MANAGE_SKILL, USE_SKILL
 
 HARMLESS = frozenset({"nothing", "reads"})
 SILENT = "The model said nothing."
+OUT_OF_TIME = "the time of the run was over"
 
 
 async def work(run: Work) -> RunEnded | RunPaused:
@@ -56,7 +57,7 @@ async def work(run: Work) -> RunEnded | RunPaused:
         if talk.done and not talk.waiting:
             ended = await check_end(run)
             if ended or not talk.waiting:
-                return ended or RunEnded("completed")
+                return ended or await completed(run)
         if run.pausing:
             return RunPaused(run.pause_why)
         if ended := await check_repeats(run) or await check_limits(run):
@@ -111,9 +112,9 @@ async def next_reply(run: Work) -> None:
 
 
 async def read_reply(run: Work, model: Model) -> None:
-    """Words sent now end the reading, and nothing else: the next request carries them."""
+    """Words sent now end the reading, and nothing else: the next request carries them; so does the limit of time."""
     try:
-        async with asyncio.timeout(None) as run.reading:
+        async with cut_at_limit(run) as run.reading:
             await stream(run, model)
     except TimeoutError:
         return
@@ -137,8 +138,8 @@ async def stream(run: Work, model: Model) -> None:
                 if delta.text or delta.reasoning:
                     run.drafts.tell(Draft(run.session, delta.text, delta.reasoning))
     except (Fault, asyncio.CancelledError) as error:
-        why = error.trouble.what if isinstance(error, Fault) else "stopped"
-        if any(text):
+        why = error.trouble.what if isinstance(error, Fault) else _why_cut(run, error)
+        if any(text) or why == OUT_OF_TIME:  # when it was cut stands in no other fact
             await run.record(ReplyCut(Text("".join(text)), why))
         raise
     else:
@@ -151,6 +152,11 @@ async def stream(run: Work, model: Model) -> None:
         await run.record(Replied(said, thought, named, usage, last.stop, Text(last.carry), last.note, last.cost))
     finally:
         run.drafts.tell(Draft(run.session, ended=True))
+
+
+def _why_cut(run: Work, error: BaseException) -> str:
+    """A recording says why it was."""
+    return str(error) or (OUT_OF_TIME if is_over(run) else "stopped")
 
 
 def _owes_words(run: Work) -> bool:

@@ -29,6 +29,7 @@ class Outcome:
 
     reply: Replied | None = None
     cut: Text = Text()
+    why: str = ""
     trouble: Trouble | None = None
     again: bool = False
     after_s: float = 0.0
@@ -36,15 +37,15 @@ class Outcome:
 
 def outcomes(events: Iterable[RunEvent]) -> Iterator[Outcome]:
     """One for each request, in order; lazily, so that a long journal is not walked for its first."""
-    asked, cut = False, Text()
+    asked, cut, why = False, Text(), ""
     for event in events:
         match event:
             case RequestSent(role=""):
                 if asked:  # words sent now cut it before any arrived
-                    yield Outcome(cut=cut)
-                asked, cut = True, Text()
-            case ReplyCut(text=text) if asked:
-                cut = text
+                    yield Outcome(cut=cut, why=why)
+                asked, cut, why = True, Text(), ""
+            case ReplyCut(text=text, why=told) if asked:
+                cut, why = text, told
             case Replied() if asked:
                 yield Outcome(reply=event)
                 asked = False
@@ -58,12 +59,12 @@ def outcomes(events: Iterable[RunEvent]) -> Iterator[Outcome]:
                 yield Outcome(cut=cut, trouble=trouble)
                 asked = False
             case RunEnded() | RunInterrupted() | RunStarted() if asked:
-                yield Outcome(cut=cut)
+                yield Outcome(cut=cut, why=why)
                 asked = False
             case _:
                 pass
     if asked:
-        yield Outcome(cut=cut)
+        yield Outcome(cut=cut, why=why)
 
 
 class Recorded:
@@ -84,7 +85,7 @@ class Recorded:
         if outcome.cut.head:
             yield Delta(text=self._whole(outcome.cut))
         if outcome.trouble is None:
-            raise asyncio.CancelledError
+            raise asyncio.CancelledError(outcome.why)
         told = outcome.trouble
         raise Fault(told.what, told.why, told.do, again=outcome.again, after_s=outcome.after_s)
 

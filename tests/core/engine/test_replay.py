@@ -253,7 +253,8 @@ def test_a_recording_answers_requests_as_they_were_answered() -> None:
     ]  # fmt: skip
     assert list(outcomes(events)) == [
         Outcome(Replied(Text("one"))), Outcome(cut=Text("tw"), trouble=told, again=True), Outcome(Replied(Text("two"))),
-        Outcome(), Outcome(Replied(Text("three"))), Outcome(trouble=told), Outcome(cut=Text("fi")), Outcome(),
+        Outcome(), Outcome(Replied(Text("three"))), Outcome(trouble=told), Outcome(cut=Text("fi"), why="stopped"),
+        Outcome(),
     ]  # fmt: skip
 
 
