@@ -91,7 +91,8 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> None:
     run.add_argument("--effort", choices=EFFORTS, default="", help="how long the model may think")
     run.add_argument("--max-output", type=_count, default=0, metavar="N", help="tokens of one reply")
     run.add_argument("--temperature", type=_amount, metavar="X", help="how freely the model chooses its words")
-    run.add_argument("--max-cost", type=_amount, metavar="X", help="US dollars; 0 means no limit (else as set)")
+    cost = "US dollars, where the price of the model is known; 0 means no limit (else as set)"
+    run.add_argument("--max-cost", type=_amount, metavar="X", help=cost)
     demo = _add(commands, "demo", "Play the built-in demo in a sample folder. No network, no key.")
     for command in (run, demo):
         _mode(command, DEFAULT_MODE if command is run else "trust")
@@ -150,8 +151,8 @@ def _how_to_ask(command: argparse.ArgumentParser) -> None:
     """How often the agent may ask, and what becomes of a question that nobody answers."""
     often = "how often the agent may ask: 5, 3 or 1 questions a run (else balanced, 3)"
     command.add_argument("--autonomy", choices=("cautious", "balanced", "decisive"), default="balanced", help=often)
-    minutes = "how long a question waits (else until it is answered)"
-    command.add_argument("--answer-minutes", type=float, default=0.0, metavar="N", help=minutes)
+    minutes = "how long a question waits, and this command with it (else it ends with code 3, and the question stays)"
+    command.add_argument("--answer-minutes", type=_amount, default=0.0, metavar="N", help=minutes)
     then = "after that: pause the run, or go on with the default that the agent stated (else pause)"
     command.add_argument("--unanswered", choices=("pause", "default"), default="pause", help=then)
 

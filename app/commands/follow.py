@@ -6,16 +6,19 @@ from app.commands.consenting import tell_consent
 from app.commands.context import Context
 from app.commands.exits import BY_STATUS, FAILED, STOPPED, WAITING
 from app.output import plain_entry
-from core.domain.consent import ConsentAsked
-from core.domain.events import Replied, RunEnded, RunInterrupted, RunStarted
-from core.domain.problems import Problem
-from core.domain.question import Answer, Question, QuestionAsked
+from core.domain.agents import AGENT
+from core.domain.consent import ConsentAsked, OpenConsent
+from core.domain.events import Entry, Replied, RunEnded, RunEvent, RunInterrupted, RunPaused, RunStarted
+from core.domain.problems import Problem, Trouble
+from core.domain.question import Answer, Question, QuestionAsked, QuestionHeld
 from core.domain.sessions import SessionRow
 from core.domain.steps import OPEN, Step, verb
 from core.engine.engine import Engine
 from core.store.told import Told
 
 NOBODY = "Nobody is there to be asked."
+UNPRICED = "The price of this model is unknown, so the limit of {:g} US dollars does not hold."
+ASKING = (QuestionAsked, QuestionHeld, ConsentAsked)
 
 
 class Follower:
@@ -25,6 +28,8 @@ class Follower:
         self._context = context
         self._heard: asyncio.Queue[Told | None] = asyncio.Queue()
         self._answers: list[str] = list(context.typed.answer)
+        self._shown: set[str] = set()
+        self._most = 0.0
         self._forget = context.engine.listen(self._heard.put_nowait)
 
     def close(self) -> None:
@@ -34,23 +39,22 @@ class Follower:
         """The exit code of the run that is going."""
         self._context.engine.when_gone(session, lambda: self._heard.put_nowait(None))
         try:
-            return await self._until_code(session)
+            code = await self._until_code(session)
         except asyncio.CancelledError:
             if self._context.engine.going(session):
                 await self._context.engine.stop(session)
-            while not self._heard.empty():
-                if (told := self._heard.get_nowait()) and told.entry.session == session:
-                    self._print(told)
-            return STOPPED
+            code = STOPPED
+        while not self._heard.empty():
+            if (told := self._heard.get_nowait()) and told.entry.session == session:
+                self._print(told)
+        return code
 
     async def _until_code(self, session: str) -> int:
         while told := await self._heard.get():
-            if told.entry.session == session:
+            own = told.entry.session == session
+            if own:
                 self._print(told)
-                code = await self._react(told)
-                if code is not None:
-                    return code
-            elif isinstance(told.entry.event, QuestionAsked | ConsentAsked) and self._is_below(told.session, session):
+            if own or (isinstance(told.entry.event, ASKING) and self._is_below(told.session, session)):
                 code = await self._react(told)
                 if code is not None:
                     return code
@@ -66,7 +70,7 @@ class Follower:
         """Questions and requests that were made before we listened."""
         for row, question in self._context.engine.questions():
             if row.id == session or self._is_below(row, session):
-                code = await self._answer(question)
+                code = await self._answer(row.id, question)
                 if code is not None:
                     return code
         await self._context.engine.looked(session)
@@ -74,14 +78,22 @@ class Follower:
 
     async def _decide(self, session: str) -> int | None:
         """Of what waits to happen; None when the run goes on."""
-        engine, typed = self._context.engine, self._context.typed
-        waiting = [each for row, each in engine.consents() if row.id == session or self._is_below(row, session)]
-        for each in waiting:
-            if typed.no_questions:
+        engine = self._context.engine
+        waiting = self._consents(session)
+        for row, each in waiting:
+            if self._context.typed.no_questions:
                 await engine.deny(each.request.id, NOBODY)
-            elif not typed.json:
+            elif self._context.typed.json:
+                await self._show(row.id, each.request.id)
+            else:
                 tell_consent(self._context, each)
-        return WAITING if waiting and not typed.no_questions else None
+        for row, _ in waiting:
+            await engine.rung(row.id)
+        return WAITING if self._consents(session) else None
+
+    def _consents(self, session: str) -> list[tuple[SessionRow, OpenConsent]]:
+        waiting = self._context.engine.consents()
+        return [(row, each) for row, each in waiting if row.id == session or self._is_below(row, session)]
 
     async def _react(self, told: Told) -> int | None:
         match told.entry.event:
@@ -89,34 +101,73 @@ class Follower:
                 if trouble:
                     self._context.out.trouble(trouble)
                 return BY_STATUS[status]
-            case RunInterrupted():
+            case RunPaused(trouble=trouble, why=why):
+                self._tell_pause(why, trouble)
+                return WAITING
+            case RunInterrupted() | QuestionHeld():  # one that is held waits for ever
                 return WAITING
             case QuestionAsked(question=question):
-                return await self._answer(question)
+                return await self._answer(told.entry.session, question)
             case ConsentAsked():
                 return await self._decide(told.entry.session)
             case _:
                 return None
 
-    async def _answer(self, question: Question) -> int | None:
+    async def _answer(self, session: str, question: Question) -> int | None:
         """With what was given on the command line; None when the run goes on."""
         engine, typed = self._context.engine, self._context.typed
-        if not any(open_.id == question.id for _, open_ in engine.questions()):
+        if not self._is_open(question):
             return None  # answered already, from the record
         if self._answers:
             await engine.answer(question.id, chosen(question, self._answers.pop(0)))
         elif typed.no_questions:
             await engine.answer(question.id, Answer(declined=True))
         else:
-            if not typed.json:
-                tell_question(self._context, question)
-            return WAITING
+            return await self._leave_open(session, question)
         return None
+
+    async def _leave_open(self, session: str, question: Question) -> int | None:
+        """Nobody else would let it run out of time, so the run is followed until it has; any other is left here."""
+        if self._context.typed.json:
+            await self._show(session, question.id)
+        else:
+            tell_question(self._context, question)
+        if question.expires_s and not await self._is_held(session, question.id):
+            return None
+        await self._context.engine.rung(session)
+        return WAITING if self._is_open(question) else None
+
+    def _is_open(self, question: Question) -> bool:
+        return any(open_.id == question.id for _, open_ in self._context.engine.questions())
+
+    async def _is_held(self, session: str, name: str) -> bool:
+        """Has somebody begun to answer?"""
+        events = [entry.event async for entry in self._context.engine.entries(session)]
+        return any(isinstance(event, QuestionHeld) and event.question_id == name for event in events)
+
+    async def _show(self, session: str, name: str) -> None:
+        """The entry that asks, where it is of a sub-agent or was made before we listened."""
+        if name in self._shown:
+            return
+        async for entry in self._context.engine.entries(session):
+            if asked_by(entry) == name:
+                self._print_entry(entry)
+
+    def _print_entry(self, entry: Entry) -> None:
+        self._shown.add(asked_by(entry))
+        self._context.out.json(plain_entry(entry, self._context.engine.blob))
+
+    def _tell_pause(self, why: str, trouble: Trouble | None) -> None:
+        if trouble:
+            self._context.out.trouble(trouble)
+        elif not self._context.typed.json:
+            self._context.out.write(f"Paused: {why}.")
 
     def _print(self, told: Told) -> None:
         out, engine = self._context.out, self._context.engine
+        self._tell_unpriced(told.entry.event)
         if self._context.typed.json:
-            out.json(plain_entry(told.entry, engine.blob))
+            self._print_entry(told.entry)
             return
         if isinstance(told.entry.event, Replied) and told.entry.event.text.head:
             out.write(engine.whole(told.entry.event.text))
@@ -127,6 +178,25 @@ class Follower:
         for step in told.steps:
             if step.number and step.status not in OPEN:
                 out.write(step_line(step))
+
+    def _tell_unpriced(self, event: RunEvent) -> None:
+        """Once, where money is limited and the model has no price. What an agent of others costs comes at its end."""
+        if isinstance(event, RunStarted):
+            self._most = 0.0 if event.model.startswith(AGENT) else event.max_cost
+        elif isinstance(event, Replied) and event.cost is None and self._most:
+            self._context.out.complain(UNPRICED.format(self._most))
+            self._most = 0.0
+
+
+def asked_by(entry: Entry) -> str:
+    """The id of the question or request that an entry asks."""
+    match entry.event:
+        case QuestionAsked(question=question):
+            return question.id
+        case ConsentAsked(request=request):
+            return request.id
+        case _:
+            return ""
 
 
 def chosen(question: Question, text: str) -> Answer:

@@ -266,6 +266,10 @@ class Engine(Care, Deciding):
         """Until what waits in a run that was taken up is only what a person has to decide."""
         await self._runs.looked(session)
 
+    async def rung(self, session: str) -> None:
+        """Until the person's own commands were told of what the run asks."""
+        await self._runs.rung(session)
+
     async def doubted(self, session: str) -> dict[str, str]:
         """Calls that may have run: id → what they act on."""
         return await self._runs.doubted(session)

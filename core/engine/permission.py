@@ -77,9 +77,9 @@ async def word(run: Work, name: str, verdict: Verdict | None, now: Judging) -> C
     forget = run.journal.listen(hear)
     try:
         if isinstance(verdict, Asks) and name not in run.talk.rights.requests:
-            await run.record(ConsentAsked(verdict.request, Text(verdict.arguments)))
-            told = {"id": name, "text": f"{verdict.request.tool}: {verdict.request.object}"}
-            await run.hooked("question", verdict.request.tool, question=told)
+            request = verdict.request
+            asked = ConsentAsked(request, Text(verdict.arguments))
+            await run.put(asked, name, f"{request.tool}: {request.object}", request.tool)
         while (given := run.talk.rights.given.get(name)) is None:
             heard.clear()
             await _speak(run, name, await now())

@@ -33,6 +33,8 @@ from core.tools.place import Place
 STOPPED = "stopped by you"
 CUT = "Journeyman ended while the run was going."
 UNHEARD = "The answer came when Journeyman had ended, so the run did not hear it yet."
+OVER = {"done": "It is done.", "failed": "It failed.", "stopped": "It was stopped.", "limit": "It reached its limit."}
+SAY_MORE = "Send it a message; on the command line: journeyman fork {} --say TEXT."
 LOOK_S = 0.02
 
 
@@ -205,7 +207,7 @@ class Runs:
         self._refuse_going(row)
         self._refuse_closing()
         if row.status not in GOES_ON:
-            raise Problem("There is nothing to resume.", f"It is {row.status}.", "Start another with a message.")
+            raise Problem("There is nothing to resume.", OVER.get(row.status, "It is over."), SAY_MORE.format(session))
         talk, doubted = await self.talk(session), await self.doubted(session)
         if settle != "end":
             self.check(start_of(talk))
@@ -234,6 +236,11 @@ class Runs:
             if all(each.request.id in live.work.looked for each in self._reader.consents() if each.session == session):
                 return
             await asyncio.wait({live.task}, timeout=LOOK_S)
+
+    async def rung(self, session: str) -> None:
+        """Until the person's own commands were told of what a run asks."""
+        if live := self._live.get(session):
+            await live.work.rung()
 
     def when_gone(self, session: str, call: Callable[[], None]) -> None:
         """Call once nothing of the session is going; at once when that is so."""

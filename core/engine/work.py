@@ -74,8 +74,9 @@ class Work:
         place: the folder and all that a call may touch; opened for the run, closed when it is gone.
         seen: files the run has read, with the digests of their contents: what was not read is not edited.
         pausing: the person wants it to pause at the next boundary, or for this other reason.
-        expires: questions may run out of time; in a replay they do not. The time in which Journeyman was closed, before
-            `began`, is not the person's.
+        ringing: what the person's own commands are being told of, each set when they were.
+        expires: questions, and the run itself, may run out of time; in a replay they do not. The time in which
+            Journeyman was closed, before `began`, is not the person's.
         reading: set while a reply is being read; words sent now cut it.
         judge: says whether a call may happen; a replay gives the verdict of then.
         trusted: the person trusts the folder.
@@ -109,6 +110,7 @@ class Work:
     pausing: bool = False
     pause_why: str = "paused by you"
     claimed: set[str] = field(default_factory=set)
+    ringing: list[asyncio.Event] = field(default_factory=list)
     expires: bool = True
     began: int = field(default_factory=now)
     reading: asyncio.Timeout | None = None
@@ -297,6 +299,21 @@ class Work:
         if isinstance(last, RunEnded):
             await self.hooked("run end", status=last.status, reason=last.reason)
 
+    async def put(self, fact: RunEvent, name: str, text: str, tool: str = "") -> None:
+        """Put a question or request to the person at once, then tell their own commands of it."""
+        self.ringing.append(told := asyncio.Event())
+        try:
+            await self.record(fact)
+            await self.hooked("question", tool, question={"id": name, "text": text})
+        finally:
+            self.ringing.remove(told)
+            told.set()
+
+    async def rung(self) -> None:
+        """Until the person's own commands were told of all that is asked."""
+        for told in tuple(self.ringing):
+            await told.wait()
+
     async def ask(self, question: Question, call_id: str = "") -> Answer:
         """Ask unless asked already, then wait until the answer is in the journal, whoever wrote it."""
         heard = asyncio.Event()
@@ -309,8 +326,7 @@ class Work:
         forget = self.journal.listen(hear)
         try:
             if question.id not in self.talk.questions:
-                await self.record(QuestionAsked(question, call_id))
-                await self.hooked("question", question={"id": question.id, "text": question.text})
+                await self.put(QuestionAsked(question, call_id), question.id, question.text)
             while self.talk.questions[question.id] is None:
                 await self._wait(self.talk.asked.get(question.id, question), call_id, heard)
                 heard.clear()
