@@ -29,7 +29,7 @@ async def exchange_live(engine: Engine, leaving: "Future[None]", report: Report)
                 settings = engine.settings.now
                 if settings.receive_traces != port:
                     port = settings.receive_traces
-                    await _tried(engine.desk.receive(port), report)
+                    await _tried(engine.desk.receive(port, report), report)
                 if settings.send_traces != address:
                     address = settings.send_traces
                     if sending:
