@@ -131,10 +131,7 @@ def beside(out: Output) -> Iterator[Output]:
         while line := lines.get():
             try:
                 line()
-            except (
-                OSError,
-                Problem,
-            ) as error:  # nobody reads it, or nothing takes it: said where the next line is written
+            except (OSError, Problem) as error:  # nobody reads it, or nothing takes it: the next line says so
                 broken.append(error)
 
     def put(line: Callable[[], None]) -> None:

@@ -13,10 +13,15 @@ def look(place: Place, name: str) -> bytes:
     return place.broker.read(name, LIMIT, keys=False)
 
 
-def put(place: Place, name: str, body: bytes | None, mode: int = 0) -> tuple[int, int]:
-    """Give a file these contents, whole; None removes it. Its permission bits before and after, where it had some."""
+def refuse_unspeakable(name: str) -> None:
+    """What no fact can name would be told of another file."""
     if not is_text(name):
         raise Problem(f"{visible_name(name)} cannot be changed.", "Its name is not UTF-8.", "Name another file.")
+
+
+def put(place: Place, name: str, body: bytes | None, mode: int = 0) -> tuple[int, int]:
+    """Give a file these contents, whole; None removes it. Its permission bits before and after, where it had some."""
+    refuse_unspeakable(name)
     had = place.broker.mode(place.broker.real(name))
     if body is None:
         place.broker.remove(name, protected=bool(place.word.opens))

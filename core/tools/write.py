@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from core.tools.files import refuse_unspeakable
 from core.tools.place import Place
 from core.tools.seen import digest
 from core.tools.tool import Change, Result, Tool
@@ -19,6 +20,7 @@ async def run(parameters: Write, place: Place) -> Result:
 
 
 def _write(parameters: Write, place: Place) -> Result:
+    refuse_unspeakable(parameters.path)
     after = parameters.content.encode("utf-8", "replace")
     done = place.broker.write(parameters.path, after, protected=bool(place.word.opens))
     what = "Wrote" if done.before is None else "Replaced"

@@ -12,9 +12,8 @@ from types import TracebackType
 
 from core.domain.problems import Problem
 from core.domain.sensitive import is_protected, is_secret
-from core.domain.visible import visible_name
 from core.workspace import beneath
-from core.workspace.paths import is_text, outside, relative, shown
+from core.workspace.paths import outside, relative, shown
 
 READ_LIMIT = 8 << 20
 SMALL = 128 << 10
@@ -97,8 +96,6 @@ class Broker:
         """
         if len(body) > WRITE_LIMIT:
             raise Problem(f"{shown(name)} would be too large.", f"{len(body):,} bytes; {WRITE_LIMIT:,} can be written.")
-        if not is_text(name):
-            raise Problem(f"{visible_name(name)} cannot be written.", "Its name is not UTF-8.", "Name another file.")
         found = self.look(name)
         if found and stat.S_ISLNK(found.st_mode):
             name = self.real(name)  # the file it leads to is written, the link stays
