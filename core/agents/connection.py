@@ -115,7 +115,6 @@ class Connection:
         for task in tasks:
             if not task.cancelled():
                 task.exception()  # it was told to who waited for it
-        await self._program.drain()
 
     async def open_session(self, folder: Path, theirs: str) -> None:
         """Shake hands, and take up the session of this name there, or begin one."""

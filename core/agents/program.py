@@ -66,16 +66,11 @@ class Program:
     async def end(self) -> None:
         """Kill it and all that it started; this is done whatever comes meanwhile."""
         await to_its_end(self._end_all)
+        # What was printed and nobody read holds its pipe open, and until that is closed asyncio says of no process
+        # that it has ended. Only its transport can close it.
+        if pipe := self._process._transport.get_pipe_transport(1):  # type: ignore[attr-defined]
+            pipe.close()
         await self._process.wait()
-
-    async def drain(self) -> None:
-        """What was printed and nobody read holds its pipe open, also after the end of the process."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(GRACE_S):
-                for pipe in (self._process.stdout, self._process.stderr):
-                    assert pipe is not None
-                    while await pipe.read(1 << 16):
-                        pass
 
     def _end_all(self) -> None:
         if sys.platform == "win32":
