@@ -123,6 +123,7 @@ def _operation(span: Span) -> str:
 
 def _chat(span: Span, telling: Telling) -> None:
     said = span.said
+    _instructed(said.get("gen_ai.system_instructions"), telling)
     times: Counter[str] = Counter()
     for message in messages(said, "input"):
         _heard(message, times, span, telling)
@@ -140,6 +141,15 @@ def _chat(span: Span, telling: Telling) -> None:
         telling.failed(span.trouble or "the request failed", span.ended)
 
 
+def _instructed(words: Any, telling: Telling) -> None:
+    """What the model was told to be is kept as it is, once."""
+    raw = words if isinstance(words, str) else as_json(words)
+    known: set[str] = telling.memory.setdefault("system", set())
+    if words and _mark(raw) not in known:
+        known.add(_mark(raw))
+        telling.keep("system", raw)
+
+
 def _mark(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=12).hexdigest()
 
@@ -149,6 +159,8 @@ def _heard(message: Said, times: Counter[str], span: Span, telling: Telling) -> 
     for id, output in message.results:
         if _open(id, telling):
             _returned(id, output, span.began, False, telling)
+    if message.role in ("system", "developer"):
+        _instructed(message.text, telling)
     if message.role != "user" or not message.text:
         return
     told: Counter[str] = telling.memory.setdefault("told", Counter())

@@ -66,7 +66,7 @@ SAMPLES = (
     Holds("SWE-agent", FOREIGN / "swe-agent" / "history.traj", 1, 1, 2, 2, 2, 0, 0, 0, 1),
     Holds("Inspect", FOREIGN / "inspect" / "log.eval", 1, 1, 2, 1, 1, 0, 22, 14, 0),
     Holds("Inspect", FOREIGN / "inspect" / "older.json", 2, 2, 2, 0, 0, 0, 26, 4, 0),
-    Holds("OpenTelemetry", FOREIGN / "opentelemetry" / "pydantic-ai.json", 1, 1, 2, 1, 1, 0, 132, 26, 0),
+    Holds("OpenTelemetry", FOREIGN / "opentelemetry" / "pydantic-ai.json", 1, 1, 2, 1, 1, 0, 132, 26, 1),
     Holds("OpenHands", FOREIGN / "openhands" / "conv1", 1, 1, 2, 1, 1, 0, 0, 0, 2),
     Holds("OpenHands", FOREIGN / "openhands" / "first.json", 1, 1, 2, 1, 1, 0, 0, 0, 1),
 )

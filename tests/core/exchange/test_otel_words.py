@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.events import PersonSpoke, Replied, RunEnded
+from core.domain.exchanged import RecordKept
 from tests.core.exchange.home import Home, home
 from tests.core.exchange.test_exporters import worked
 
@@ -110,5 +111,24 @@ def test_requests_of_ours_carry_only_what_is_new(tmp_path: Path) -> None:
         async with home(tmp_path / "a.db") as made:
             (session,) = (await made.desk.bring(tmp_path / "a.json")).sessions
             assert await spoken(made, session) == ["go on"] * 3
+
+    asyncio.run(main())
+
+
+def test_what_the_model_was_told_to_be_is_kept_once(tmp_path: Path) -> None:
+    system = {"key": "gen_ai.system_instructions", "value": {"stringValue": '[{"content": "Be kind."}]'}}
+    spans = turns("a8", ["one", "two"])
+    for each in spans:
+        each["attributes"].append(system)
+    older = chat("a8", 3, [{**user("Be short."), "role": "system"}, user("one")], "yes")
+    (tmp_path / "a.json").write_bytes(export(*spans, older))
+
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            brought = await made.desk.bring(tmp_path / "a.json")
+            kept = [e for e in await made.events(brought.sessions[0]) if isinstance(e, RecordKept)]
+            assert [(e.form, e.raw.head) for e in kept] == [
+                ("system", '[{"content": "Be kind."}]'), ("system", "Be short."),
+            ]  # fmt: skip
 
     asyncio.run(main())
