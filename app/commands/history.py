@@ -112,6 +112,8 @@ def _tell_plan(context: Context, made: Plan) -> None:
         else:
             context.out.write(_file_line(file))
     if context.typed.json:
+        for name in made.unkept:
+            context.out.json({"path": name, "action": "unkept"})
         return
     _tell_list(context, "These were changed too, but not kept, and are not put back:", made.unkept)
     ran = "These commands ran since; what they did beyond the files above is not taken back:"

@@ -110,5 +110,11 @@ def sample_folder(home: Path) -> Path:
     while (place := home / "demo" / f"letters-{number}").exists():
         number += 1
     with resources.as_file(resources.files("resources") / "demo" / "letters") as source:
-        shutil.copytree(source, place)
+        try:
+            shutil.copytree(source, place)
+        except OSError as error:  # also copytree's own, which lists what each file met
+            shutil.rmtree(place, ignore_errors=True)
+            why = error.strerror or str(error.args[0][0][2])
+            do = "Make room there, or name another data folder with --home."
+            raise Problem(f"The sample folder {place} cannot be made.", why, do) from error
     return place

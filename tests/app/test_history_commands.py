@@ -140,6 +140,8 @@ def test_a_rewind_shows_each_name_as_one_row_and_names_what_was_not_kept(typed: 
     rows = typed.out.splitlines()
     assert rows[0].startswith("remove     a.txt⟦U+000A⟧conflict   b.txt") and not rows[1].startswith("conflict")
     assert "not kept, and are not put back" in typed.out and "  link" in rows
+    assert typed("rewind", typed.session(), "--to", "0", "--preview", "--json") == 0
+    assert typed.lines[-1] == {"path": "link", "action": "unkept"}
 
 
 def test_a_folder_that_is_not_trusted_holds_nothing_unreadable(typed: Typed) -> None:

@@ -64,5 +64,5 @@ def test_what_only_reads_does_its_work_and_changes_nothing(kept: Path) -> None:
 
 
 def test_what_would_write_is_refused_in_words(kept: Path) -> None:
-    for line, (code, said) in look(kept, f"fork {NAME}", f"verdict {NAME} up").items():
+    for line, (code, said) in look(kept, f"fork {NAME}", f"verdict {NAME} up", "demo").items():
         assert code == "1" and said.count("what:") == 2 and "mistake" not in said, (line, said)

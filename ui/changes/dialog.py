@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 560
 MOST_HEIGHT: Final = 360
-COMMANDS: Final = 5
+SOME: Final = 5
 
 
 class PutBackDialog(QDialog):
@@ -54,9 +54,11 @@ class PutBackDialog(QDialog):
         layout.setSpacing(12)
         for part in (head, told, hairline(), scroll):
             layout.addWidget(part)
-        if plan.commands:
-            layout.addWidget(hairline())
-            layout.addWidget(label(self._ran(), look.fonts.second, "second", name="putback.ran", wrap=True))
+        notes = (("putback.unkept", plan.unkept, self._unkept), ("putback.ran", plan.commands, self._ran))
+        for name, subject, words in notes:
+            if subject:
+                layout.addWidget(hairline())
+                layout.addWidget(label(words(), look.fonts.second, "second", name=name, wrap=True))
         layout.addLayout(foot(self._no, self._yes))
         self._weigh()
         self._no.setFocus()
@@ -97,11 +99,17 @@ class PutBackDialog(QDialog):
             row.addWidget(force)
         return made
 
+    def _unkept(self) -> str:
+        return self.tr("Changed too, but not kept and not put back: {}.").format(self._some(self._plan.unkept))
+
     def _ran(self) -> str:
-        shown = ", ".join(visible(command)[:80] for command in self._plan.commands[:COMMANDS])
-        more = len(self._plan.commands) - COMMANDS
-        rest = self.tr(" and {} more").format(more) if more > 0 else ""
-        return self.tr("Commands ran since: {}. What else they did is not taken back.").format(shown + rest)
+        said = self.tr("Commands ran since: {}. What else they did is not taken back.")
+        return said.format(self._some(self._plan.commands))
+
+    def _some(self, names: tuple[str, ...]) -> str:
+        shown = ", ".join(visible(name)[:80] for name in names[:SOME])
+        more = len(names) - SOME
+        return shown + (self.tr(" and {} more").format(more) if more > 0 else "")
 
     def _weigh(self) -> None:
         self._yes.setEnabled(bool(self._plan.doable) or any(box.isChecked() for box in self._forced.values()))

@@ -186,12 +186,14 @@ def test_before_files_are_put_back_a_person_sees_what_becomes_of_each(qtbot: QtB
             FilePlan("b.txt", "conflict", why="Somebody else changed it since."),
         ),
         tuple(f"make {n}" for n in range(7)),
+        unkept=("link",),
     )
     dialog = PutBackDialog(look, "Put back?", plan)
     qtbot.addWidget(dialog)
     dialog.open()
     said = "\n".join(part.text() for part in dialog.findChildren(QLabel))
     assert "1 file is put back. 1 file stays as it is. This can be undone." in said
+    assert "Changed too, but not kept and not put back: link." in said
     assert "changes back +2 −1" in said and "Somebody else changed it since." in said and "and 2 more" in said
     find(dialog, QCheckBox, "putback.force").setChecked(True)
     with qtbot.waitSignal(dialog.agreed) as told:
