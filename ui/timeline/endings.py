@@ -94,7 +94,7 @@ class EndCard(QFrame):
         self._note.returnPressed.connect(self._keep_note)
         self._kept = label("", look.fonts.second, "done", name="end.kept")
         self._calm = QTimer(self, interval=SAID_MS, singleShot=True)
-        self._calm.timeout.connect(lambda: self._kept.setText(""))
+        self._calm.timeout.connect(lambda: self._say(""))
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -153,7 +153,8 @@ class EndCard(QFrame):
         if other or not self._note.hasFocus():
             self._note.setText(end.verdict.note)
         self._note.setVisible(bool(self._word))
-        self._kept.setVisible(bool(self._word))
+        if other:
+            self._say("")
         parts = [self._status.text(), *figures, visible(step.object), words("Did it help?")]
         self.setAccessibleName(f"{words('End of the run')}: {', '.join(part for part in parts if part)}")
 
@@ -243,8 +244,11 @@ class EndCard(QFrame):
         self.judged.emit(self._run, self._word, self._note.text().strip())
 
     def _say(self, said: str) -> None:
+        """Beside the note, which has the whole width while nothing is said."""
         self._kept.setText(said)
-        self._calm.start()
+        self._kept.setVisible(bool(said))
+        if said:
+            self._calm.start()
 
     # Qt
 
