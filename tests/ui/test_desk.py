@@ -66,7 +66,7 @@ def test_the_side_where_one_is_is_the_one_that_commands_mean(qapp: QApplication,
         find(left, QPlainTextEdit, "composer.input").setFocus()
         await asyncio.sleep(0.05)
         assert turned == [], "where the keyboard only passed by is not worked in"
-        QTest.mousePress(right, Qt.MouseButton.LeftButton, pos=right.rect().topRight() - QPoint(3, -3))
+        click(right, right.rect().topRight() - QPoint(3, -3))
         assert window.selection.session == names[1]
         window.go_to(names[0])
         assert desk.sides.index(desk.side) == 0 and desk.beside == names[1]
@@ -105,7 +105,7 @@ def test_tabs_are_kept_gone_to_closed_moved_and_there_after_a_restart(qapp: QApp
         assert tabs.names() == names[:2] and tabs.isVisible() and tabs.marked == names[1]
         do["tab.next"].trigger()
         assert window.selection.session == names[0] and tabs.marked == names[0]
-        QTest.mouseClick(tabs, Qt.MouseButton.LeftButton, pos=tabs.tabRect(1).topLeft() + QPoint(20, 10))
+        click(tabs, tabs.tabRect(1).topLeft() + QPoint(20, 10))
         assert window.selection.session == names[1]
         window.go_to(names[2])
         assert tabs.marked == ""
