@@ -188,13 +188,15 @@ class EndCard(QFrame):
             if old := item.widget():
                 old.hide()
                 old.deleteLater()
-        for file in files[:FILES_SHOWN]:
-            self._names.addWidget(self._file(file))
+        parts = [self._file(file) for file in files[:FILES_SHOWN]]
         if len(files) > FILES_SHOWN:
             more = self._link("end.more")
             more.setText(f"+{len(files) - FILES_SHOWN}")
             more.clicked.connect(lambda: self.changes_wanted.emit(""))
-            self._names.addWidget(more)
+            parts.append(more)
+        for part in parts:
+            self._names.addWidget(part)
+            part.show()  # in a card that is seen Qt does it later, and how high the card is, is asked now
         self._names.addStretch(1)
         self._names_box.setVisible(bool(files))
 

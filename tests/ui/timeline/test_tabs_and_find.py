@@ -155,6 +155,11 @@ def test_a_card_tells_what_the_run_came_to(card: EndCard, qtbot: QtBot) -> None:
     assert find(card, QPushButton, "end.more").text() == "+2"
 
 
+def test_a_card_that_is_seen_stays_as_high_when_its_files_change(card: EndCard) -> None:
+    card.show_end(letter().rows[11], RunEnd(None, (Made("complaint.md", 85, 3, True),)))
+    assert card.tall() == card.height()
+
+
 def test_a_verdict_is_given_noted_and_taken_back(card: EndCard, qtbot: QtBot) -> None:
     step, end = letter().rows[11], RunEnd(None)
     note = find(card, QLineEdit, "end.note")
