@@ -47,7 +47,7 @@ def page(qtbot: QtBot, look: Look, rows: ListedRows) -> RunPage:
 
 @pytest.fixture
 def pane(qtbot: QtBot, look: Look, rows: ListedRows) -> StepPane:
-    made = StepPane(look, rows, clock=clock)
+    made = StepPane(look, rows)
     qtbot.addWidget(made)
     made.resize(384, 600)
     with qtbot.waitExposed(made):
@@ -145,6 +145,11 @@ def test_a_step_tells_what_it_did_and_why(pane: StepPane, rows: ListedRows) -> N
     assert find(pane, QPlainTextEdit, "step.output").toPlainText() == EXIF
     raw = json.loads(find(pane, QPlainTextEdit, "step.raw").toPlainText())
     assert [entry["kind"] for entry in raw] == ["call_started", "tool_returned"]
+
+
+def test_what_still_goes_is_not_said_to_have_taken_any_time(pane: StepPane, rows: ListedRows) -> None:
+    pane.show_step("s", rows.rows[4]._replace(status="waiting", ended=0))
+    assert "exiftool" in summary(pane) and "took" not in summary(pane)
 
 
 def test_a_running_command_shows_its_last_lines(pane: StepPane, rows: ListedRows) -> None:
