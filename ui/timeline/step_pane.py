@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.domain.steps import Step
-from ui.icons import icon, pixmap
+from ui.icons import pixmap, put_icon
 from ui.looks import kind_look
 from ui.theme import Look
 from ui.timeline.changed import FILES, Changed, ChangedLines, PaneRows, changed_by, pictures_of
@@ -67,7 +67,7 @@ class StepPane(QFrame):
         self._title = ElidedLabel("", look.fonts.bold, name="step.title")
         self._fold = QToolButton()
         self._fold.setObjectName("step.fold")
-        self._fold.setIcon(icon("panel-right-close", look.theme.second))
+        put_icon(self._fold, "panel-right-close", look.theme.second, look.size(16))
         self._fold.setToolTip(self.tr("Hide this pane (Q)"))
         self._fold.setAccessibleName(self.tr("Hide this pane"))
         self._fold.clicked.connect(self.folded)
@@ -191,7 +191,7 @@ class StepPane(QFrame):
         self._look = look
         self._title.setFont(look.fonts.bold)
         self._tabs.setFont(look.fonts.strong)
-        self._fold.setIcon(icon("panel-right-close", look.theme.second))
+        put_icon(self._fold, "panel-right-close", look.theme.second, look.size(16))
         self._output.restyle(look)
         self.sent.restyle(look)
         self._raw.setFont(look.fonts.mono)

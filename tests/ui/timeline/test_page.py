@@ -14,8 +14,9 @@ from core.domain.text import Text
 from core.engine.drafts import Draft
 from tests.ui.hands import click, find, press
 from tests.ui.timeline.journals import EXIF, START, ListedRows, letter
-from ui.theme import Look
+from ui.theme import Look, load_fonts
 from ui.timeline.header import FactLine, Pill
+from ui.timeline.layout import Columns
 from ui.timeline.page import RunPage
 from ui.timeline.step_pane import StepPane
 
@@ -122,6 +123,16 @@ def test_another_look(page: RunPage, pane: StepPane, look: Look, rows: ListedRow
     pane.show_step("s", rows.rows[4])
     pane.restyle(look)
     assert find(pane, QPlainTextEdit, "step.block").toPlainText().startswith("exiftool")
+
+
+def test_icons_grow_with_the_letters(page: RunPage, pane: StepPane, look: Look) -> None:
+    large = Look(look.theme, load_fonts(2.0))
+    page.restyle(large)
+    pane.restyle(large)
+    for button in (find(page, QToolButton, "run.fork"), find(pane, QToolButton, "step.fold")):
+        assert button.iconSize().width() == 32
+    columns = Columns.of(800, large.fonts)
+    assert columns.verb - columns.icon > 32 and columns.width - columns.glyph > 32
 
 
 def summary(pane: StepPane) -> str:

@@ -58,6 +58,14 @@ def test_labels_never_read_markup(look: Look, qtbot: QtBot) -> None:
     assert made.textFormat() == Qt.TextFormat.PlainText and made.property("tone") == "second"
 
 
+def test_the_key_of_a_button_gives_way_where_there_is_no_room(look: Look, qtbot: QtBot) -> None:
+    plain, made = (Button(look, "New run", name="b", icon="plus", hint=hint) for hint in ("", "Ctrl N"))
+    for button in (plain, made):
+        qtbot.addWidget(button)
+        button.setFixedSize(plain.sizeHint())
+    assert made.grab().toImage() == plain.grab().toImage(), "and nothing is cut"
+
+
 class Brush(QObject):
     """Counts how often the whole of something is painted."""
 
