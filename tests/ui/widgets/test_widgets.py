@@ -84,7 +84,6 @@ def test_what_an_empty_field_says_is_painted_when_it_changes(look: Look, qtbot: 
     field.viewport().installEventFilter(brush)
     field.show()
     qtbot.waitUntil(lambda: brush.strokes > 0)
-    QApplication.processEvents()
     brush.strokes = 0
     field.setPlaceholderText("Go on")
     qtbot.waitUntil(lambda: brush.strokes > 0)
