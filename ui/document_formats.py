@@ -70,9 +70,7 @@ class Ink:
         rule.setProperty(QTextFormat.Property.BackgroundBrush, QBrush(theme.line))
         rule.setBottomMargin(14)
         rule.setTopMargin(6)
-        return cls(
-            look, plain, marker, quoted, code, _characters(tiny), gap, code_line, rule, _table(look)
-        )
+        return cls(look, plain, marker, quoted, code, _characters(tiny), gap, code_line, rule, _table(look))
 
     def block(self, *, heading: int, depth: int, in_item: bool, tight: bool, quotes: int) -> QTextBlockFormat:
         made = QTextBlockFormat()
