@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import (
     QBrush,
     QFont,
@@ -26,6 +27,7 @@ BOX_BELOW: Final = 10
 MARKER_GAP: Final = 250  # per cent
 BOX_PADDING: Final = 10
 HEADING_GROWTH: Final = (4, 2, 1)
+COLUMNS: Final = {"text-align:right": Qt.AlignmentFlag.AlignRight, "text-align:center": Qt.AlignmentFlag.AlignHCenter}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,6 @@ class Ink:
     nothing: QTextCharFormat
     gap: QTextBlockFormat
     code_line: QTextBlockFormat
-    cell: QTextBlockFormat
     rule: QTextBlockFormat
     table: QTextTableFormat
 
@@ -69,9 +70,7 @@ class Ink:
         rule.setProperty(QTextFormat.Property.BackgroundBrush, QBrush(theme.line))
         rule.setBottomMargin(14)
         rule.setTopMargin(6)
-        return cls(
-            look, plain, marker, quoted, code, _characters(tiny), gap, code_line, QTextBlockFormat(), rule, _table(look)
-        )
+        return cls(look, plain, marker, quoted, code, _characters(tiny), gap, code_line, rule, _table(look))
 
     def block(self, *, heading: int, depth: int, in_item: bool, tight: bool, quotes: int) -> QTextBlockFormat:
         made = QTextBlockFormat()
@@ -80,6 +79,13 @@ class Ink:
         made.setTopMargin(8 if heading else 0)
         made.setHeadingLevel(heading)
         made.setLeftMargin((quotes + (depth if in_item else 0)) * self.look.size(INDENT))
+        return made
+
+    def cell(self, style: str) -> QTextBlockFormat:
+        """`style` is how the parser tells where the words of a column stand."""
+        made = QTextBlockFormat()
+        if side := COLUMNS.get(style):
+            made.setAlignment(side)
         return made
 
     def heading(self, level: int) -> QTextCharFormat:

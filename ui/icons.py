@@ -5,9 +5,10 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from PySide6.QtCore import QByteArray, QRectF, Qt
+from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPixmap, QPixmapCache
 from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QAbstractButton
 
 from ui.theme import RESOURCES
 
@@ -46,6 +47,12 @@ def icon(name: str, colour: QColor, size: int = 16) -> QIcon:
     for ratio in sorted(ratios):
         made.addPixmap(pixmap(name, colour, size, ratio))
     return made
+
+
+def put_icon(button: QAbstractButton, name: str, colour: QColor, size: int) -> None:
+    """The icon in this size, which Qt would paint in that of the system."""
+    button.setIcon(icon(name, colour, size))
+    button.setIconSize(QSize(size, size))
 
 
 def status_icon(status: str) -> str:

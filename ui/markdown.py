@@ -348,15 +348,15 @@ class _Writer:
             self._cursor.setBlockFormat(self._ink.gap)
             self._cursor.setBlockCharFormat(self._ink.nothing)
         made = self._cursor.insertTable(min(rows, shown), columns, self._ink.table)
-        row, column, head = -1, 0, False
+        row, column, head, style = -1, 0, False, ""
         for token in tokens[index:close]:
             if token.type == "tr_open":
                 row, column = row + 1, 0
             elif token.type in {"th_open", "td_open"}:
-                head = token.type == "th_open"
+                head, style = token.type == "th_open", str(token.attrGet("style") or "")
             elif token.type == "inline" and row < shown and column < columns:
                 self._cursor = made.cellAt(row, column).firstCursorPosition()
-                self._cursor.setBlockFormat(self._ink.cell)
+                self._cursor.setBlockFormat(self._ink.cell(style))
                 self._heading = 4 if head else 0
                 self._inline(token)
                 column += 1

@@ -83,6 +83,7 @@ class SessionTabs(QTabBar):
         self.setProperty("away", not here)
         self.style().unpolish(self)
         self.style().polish(self)
+        self.setFont(self._look.fonts.text)  # which the style has put back to its first
 
     def refresh(self, name: str) -> None:
         """Its title or status changed."""

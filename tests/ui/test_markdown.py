@@ -11,7 +11,7 @@ from time import process_time
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from PySide6.QtCore import QUrl
+from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QImage, QTextCharFormat, QTextDocument, QTextTable
 from PySide6.QtWidgets import QApplication
 
@@ -95,6 +95,16 @@ def test_writes_what_was_meant(look: Look) -> None:
     (table,) = [frame for frame in document.rootFrame().childFrames() if isinstance(frame, QTextTable)]
     assert (table.rows(), table.columns()) == (2, 2)
     assert links(document) == ["https://example.org"]
+
+
+def test_the_columns_of_a_table_stand_as_they_are_told_to(look: Look) -> None:
+    document = written("|a|b|c|\n|-|-:|:-:|\n|1|2|3|\n", look)
+    (table,) = [frame for frame in document.rootFrame().childFrames() if isinstance(frame, QTextTable)]
+    for row in range(2):
+        blocks = [table.cellAt(row, column).firstCursorPosition().blockFormat() for column in range(3)]
+        assert [block.alignment() & Qt.AlignmentFlag.AlignHorizontal_Mask for block in blocks] == [
+            Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight, Qt.AlignmentFlag.AlignHCenter,
+        ]  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(6))

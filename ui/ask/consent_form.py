@@ -14,7 +14,7 @@ from ui.ask.whole_text import Line, WholeText
 from ui.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.scroll import FittingScroll
-from ui.widgets.words import ENTER_KEYS, WordsField, breakable, hairline, label, surface
+from ui.widgets.words import ENTER_KEYS, WordsField, hairline, label, surface
 
 NAMES: Final = 84  # the column of the names of facts
 GAP: Final = 8
@@ -266,7 +266,8 @@ class ConsentForm(QWidget):
         waits = not self._seen and rest > 0
         self._rest.setVisible(waits)
         if waits:
-            self._rest.setText(breakable(self.tr("{} more lines. Read to the end to allow.").format(f"{rest:,}")))
+            one, many = self.tr("1 more line."), self.tr("{} more lines.").format(f"{rest:,}")
+            self._rest.setText(f"{one if rest == 1 else many} {self.tr('Read to the end to allow.')}")
 
     # Qt
 

@@ -10,6 +10,7 @@ from core.domain.question import Option
 from ui.theme import Look, blend
 from ui.visible import visible
 from ui.widgets.paint import block_height, chip_width, draw_block, draw_chip, draw_frame, draw_line
+from ui.widgets.tip import tip
 
 CHIP: Final = 20
 PAD: Final = 8
@@ -49,6 +50,7 @@ class OptionRow(QAbstractButton):
     def fold(self, folded: bool) -> None:
         """One line only, when there is no room for more."""
         self._folded = folded
+        self.setToolTip(tip(self._about) if folded else "")  # one chooses when one has read it, not in order to
         self.updateGeometry()
         self.update()
 

@@ -76,7 +76,7 @@ def lines(wanted: Wanted) -> list[Line]:
     """Everything the call would do, to its last character."""
     plain, request = wanted.plain(), wanted.request
     match request.tool:
-        case "run" if _only(plain, "command"):
+        case "run" if _command_alone(plain):
             return lines_of(str(plain["command"]))
         case "edit" if plain.keys() == {"path", "old", "new"}:
             return [_heading(plain["path"]), *_difference(str(plain["old"]), str(plain["new"]))]
@@ -121,9 +121,10 @@ def scope_words(scope: Scope) -> str:
     }[scope]
 
 
-def _only(plain: dict[str, Any], *names: str) -> bool:
-    """Nothing but these and the time it may take, which the facts tell."""
-    return set(names) <= plain.keys() <= {*names, "timeout_s"}
+def _command_alone(plain: dict[str, Any]) -> bool:
+    """Nothing but this and the time it may take, which the facts tell."""
+    told = {name for name, value in plain.items() if name != "background" or value is not False}
+    return "command" in told and told <= {"command", "timeout_s"}
 
 
 def _reach(wanted: Wanted, home: str) -> str:

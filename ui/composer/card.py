@@ -51,7 +51,7 @@ class QueuedCard(QFrame):
         self._field.entered.connect(self._save)
         self._field.textChanged.connect(self.grown)
         self._field.hide()
-        self._note = label("", look.fonts.second, "second")
+        self._note = ElidedLabel("", look.fonts.second, "second")
         self._edit = self._button(look, "pencil", self.tr("Edit (Enter)"), self._begin)
         self._save_button = self._button(look, "check", self.tr("Keep the change (Enter)"), self._save)
         self._now = self._button(look, "corner-down-left", "", self._hurry)
@@ -74,7 +74,7 @@ class QueuedCard(QFrame):
         said = visible(line.text) + files
         self._number.setText(str(number))
         self._words.show_text(said.removeprefix(" · "))
-        self._note.setText(note)
+        self._note.show_text(note)
         self._note.setVisible(bool(note))
         now = self.tr("Send now (Ctrl+Enter): cuts the reply; all that waits goes, this first")
         rests = self.tr("Send now (Ctrl+Enter): the run goes on with all that waits, this first")

@@ -64,7 +64,9 @@ class Completion(QListWidget):
 
     def _offer(self) -> None:
         typed = self._typed()
-        if typed and not self._asked:
+        if not typed:
+            self._asked = False  # for the next word they are looked up anew: the agent makes files meanwhile
+        elif not self._asked:
             self._asked = True
             self.files_wanted.emit()
         found = [] if self._left else self._found(typed)

@@ -114,7 +114,7 @@ class SessionsPanel(QFrame):
 
     def rename(self, session_id: str) -> None:
         """Begin to write a new name for it, in its line."""
-        self._view.setCurrentIndex(self._model.place(session_id))
+        self._view.stand_on(self._model.place(session_id))
         self._view.rename()
 
     def show_hits(self, hits: Sequence[Hit]) -> None:
@@ -164,7 +164,7 @@ class SessionsPanel(QFrame):
         place = self._model.place(self._delegate.shown)
         if place.isValid() and place not in self._view.selectedIndexes():
             self._view.setAutoScroll(False)
-            self._view.setCurrentIndex(place)
+            self._view.stand_on(place)
             self._view.setAutoScroll(True)
 
     def open_search(self) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from PySide6.QtCore import QEvent, QItemSelection, QModelIndex, QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
@@ -132,6 +132,11 @@ class SessionsView(QTableView):
             event.accept()
             return True
         return super().event(event)
+
+    def stand_on(self, index: QModelIndex) -> None:
+        """This line and no other: `setCurrentIndex` adds to the selection while the Ctrl of a shortcut is held."""
+        flags = QItemSelectionModel.SelectionFlag
+        self.selectionModel().setCurrentIndex(index, flags.ClearAndSelect)
 
     def go_to_first(self) -> None:
         """Qt would stop at the heading, which cannot be entered."""

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from core.domain.steps import Step
 from ui.figures import money
-from ui.icons import icon, pixmap
+from ui.icons import pixmap, put_icon
 from ui.looks import end_figures, plural, status_look, words
 from ui.theme import Look
 from ui.visible import visible
@@ -136,20 +136,21 @@ class EndCard(QFrame):
         self._status.setText(words(status.word))
         self._status.setProperty("tone", status.token)
         self._status.style().polish(self._status)
+        self._status.setFont(self._look.fonts.strong)  # which the style has put back to its first
         figures = end_figures(step, end.header)
         if end.header and end.header.cost:
             figures.append(money(end.header.cost))
         self._figures.show_text(" · ".join(figures))
         self._show_files(end.files)
         self._proposals.setText(f" {plural(end.proposals, 'proposal', 'proposals')}")
-        self._proposals.setIcon(icon("sparkles", theme.learned))
+        put_icon(self._proposals, "sparkles", theme.learned, size)
         self._proposals.setVisible(end.proposals > 0)
         self._why.show_text(visible(step.object))
         self._why.setVisible(bool(step.object))
         for word, thumb in self._thumbs.items():
             thumb.setChecked(word == self._word)
             colour = (theme.done if word == "up" else theme.failed) if word == self._word else theme.text
-            thumb.setIcon(icon(f"thumbs-{word}", colour))
+            put_icon(thumb, f"thumbs-{word}", colour, size)
         if other or not self._note.hasFocus():
             self._note.setText(end.verdict.note)
         self._note.setVisible(bool(self._word))
@@ -189,13 +190,15 @@ class EndCard(QFrame):
             if old := item.widget():
                 old.hide()
                 old.deleteLater()
-        for file in files[:FILES_SHOWN]:
-            self._names.addWidget(self._file(file))
+        parts = [self._file(file) for file in files[:FILES_SHOWN]]
         if len(files) > FILES_SHOWN:
             more = self._link("end.more")
             more.setText(f"+{len(files) - FILES_SHOWN}")
             more.clicked.connect(lambda: self.changes_wanted.emit(""))
-            self._names.addWidget(more)
+            parts.append(more)
+        for part in parts:
+            self._names.addWidget(part)
+            part.show()  # in a card that is seen Qt does it later, and how high the card is, is asked now
         self._names.addStretch(1)
         self._names_box.setVisible(bool(files))
 
@@ -209,7 +212,8 @@ class EndCard(QFrame):
         made.setText(f" {shown} {figures}".rstrip())
         made.setToolTip(tip(words("Show what changed in {}").format(name)))
         made.setAccessibleName(f"{name} {figures}")
-        made.setIcon(icon("file-plus" if file.new else "file-pen-line", self._look.theme.done))
+        name = "file-plus" if file.new else "file-pen-line"
+        put_icon(made, name, self._look.theme.done, self._look.size(16))
         made.clicked.connect(lambda: self.changes_wanted.emit(file.path))
         return made
 
@@ -226,7 +230,6 @@ class EndCard(QFrame):
         made.setObjectName(f"end.{word}")
         made.setCheckable(True)
         made.setProperty("tone", "framed")
-        made.setIcon(icon(f"thumbs-{word}", self._look.theme.text))
         said = words("It helped") if word == "up" else words("It did not help")
         made.setToolTip(said)
         made.setAccessibleName(said)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
 
-from ui.icons import icon
+from ui.icons import put_icon
 from ui.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.words import label
@@ -103,7 +103,7 @@ class FindInRun(QWidget):
         self._field.setFixedWidth(look.size(200))
         self._count.setFont(look.fonts.second)
         for button, name in zip(self._buttons, ("chevron-up", "chevron-down", "x"), strict=True):
-            button.setIcon(icon(name, look.theme.second))
+            put_icon(button, name, look.theme.second, look.size(16))
 
     def _look_up(self) -> None:
         self._hits = self._rows.find_in(self._session, self._field.text())
@@ -128,7 +128,7 @@ class FindInRun(QWidget):
     def _button(self, name: str, picture: str, said: str, by: int) -> QToolButton:
         made = QToolButton()
         made.setObjectName(name)
-        made.setIcon(icon(picture, self._look.theme.second))
+        put_icon(made, picture, self._look.theme.second, self._look.size(16))
         made.setToolTip(said)
         made.setAccessibleName(said)
         made.clicked.connect((lambda: self.step(by)) if by else self.close_field)

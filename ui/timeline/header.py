@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QVBoxLayout
 
 from core.domain.sessions import SessionRow
 from ui.figures import amount, duration, money, short_folder
-from ui.icons import icon, pixmap
+from ui.icons import pixmap, put_icon
 from ui.looks import status_look, words
 from ui.theme import Look, blend
 from ui.visible import visible
@@ -263,8 +263,7 @@ class RunHeader(QWidget):
         self._title.setFont(look.fonts.title)
         self._pill.restyle(look)
         self._facts.restyle(look)
-        self._fork.setIcon(icon("git-fork", look.theme.second))
-        self._compare.setIcon(icon("columns-2", look.theme.second))
-        self._export.setIcon(icon("download", look.theme.second))
+        for tool, name in ((self._fork, "git-fork"), (self._compare, "columns-2"), (self._export, "download")):
+            put_icon(tool, name, look.theme.second, look.size(16))
         for button in self._buttons:
             button.restyle(look)

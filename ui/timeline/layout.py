@@ -32,7 +32,7 @@ class Columns:
     @classmethod
     def of(cls, width: int, fonts: Fonts) -> Self:
         scale = fonts.text.pixelSize() / 13
-        glyph = width - round(27 * scale) - 16
+        glyph = width - round(43 * scale)
         lasted_right = glyph - 8
         lasted_width = round(58 * scale)
         bar_width = 0 if width < NARROW else min(280, max(96, round(width * 0.17)))
@@ -42,7 +42,7 @@ class Columns:
             width=width,
             number_right=round(46 * scale),
             icon=round(54 * scale),
-            verb=round(54 * scale) + 28,
+            verb=round(70 * scale) + 12,
             badge_right=bar - (26 if bar_width else 6),
             bar=bar,
             bar_width=bar_width,

@@ -104,7 +104,7 @@ class RowPainter(QStyledItemDelegate):
         self._icon(painter, look.icon, theme.colour(look.token), columns.icon + shift, box)
         right = columns.badge_right
         if (unfolded := self._model.unfolded(step.row)) is not None:
-            right -= ICON
+            right -= self._look.size(ICON)
             self._icon(painter, "chevron-down" if unfolded else "chevron-right", theme.second, right, box)
             right -= 6
         right = self._badges(painter, right, box, badges(step))
@@ -233,8 +233,8 @@ class RowPainter(QStyledItemDelegate):
         painter.drawRoundedRect(QRectF(x, box.y() + box.height() / 2 - 3, width, 6), min(3.0, width / 2), 3)
 
     def _icon(self, painter: QPainter, name: str, colour: QColor, x: int, box: QRect) -> None:
-        ratio = painter.device().devicePixelRatio()
-        painter.drawPixmap(x, box.y() + (box.height() - ICON) // 2, pixmap(name, colour, ICON, ratio))
+        ratio, size = painter.device().devicePixelRatio(), self._look.size(ICON)
+        painter.drawPixmap(x, box.y() + (box.height() - size) // 2, pixmap(name, colour, size, ratio))
 
     @staticmethod
     def _text(painter: QPainter, box: QRect, text: str, colour: QColor, font: QFont, flags: int = LEFT) -> None:

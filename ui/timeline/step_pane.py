@@ -17,9 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.domain.clock import Clock, now
 from core.domain.steps import Step
-from ui.icons import icon, pixmap
+from ui.icons import pixmap, put_icon
 from ui.looks import kind_look
 from ui.theme import Look
 from ui.timeline.changed import FILES, Changed, ChangedLines, PaneRows, changed_by, pictures_of
@@ -50,9 +49,9 @@ class StepPane(QFrame):
     child_wanted = Signal(str, str)
     """The session that gave work to a sub-agent, and the call with which it did."""
 
-    def __init__(self, look: Look, rows: PaneRows, *, clock: Clock = now, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Look, rows: PaneRows, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look, self._rows, self._clock = look, rows, clock
+        self._look, self._rows = look, rows
         self._session, self._step = "", Step(0, "tool", "done", 0)
         self._request = 0
         self.live = Live()
@@ -68,7 +67,7 @@ class StepPane(QFrame):
         self._title = ElidedLabel("", look.fonts.bold, name="step.title")
         self._fold = QToolButton()
         self._fold.setObjectName("step.fold")
-        self._fold.setIcon(icon("panel-right-close", look.theme.second))
+        put_icon(self._fold, "panel-right-close", look.theme.second, look.size(16))
         self._fold.setToolTip(self.tr("Hide this pane (Q)"))
         self._fold.setAccessibleName(self.tr("Hide this pane"))
         self._fold.clicked.connect(self.folded)
@@ -122,9 +121,7 @@ class StepPane(QFrame):
         look = kind_look(step.kind)
         colour = self._look.theme.colour(look.token)
         self._icon.setPixmap(pixmap(look.icon, colour, self._look.size(16), self.devicePixelRatioF()))
-        going = step.status in {"running", "waiting"} and not step.ended
-        lasted = (self._clock() if going else step.ended) - step.began
-        told = describe(self._rows, session, step, max(0, lasted))
+        told = describe(self._rows, session, step, max(0, step.ended - step.began))
         self._title.show_text(visible(told.title))
         head = self._output.show_source(session, told.output) or self._tail()
         self._raw.show_words(told.raw[:RAW_LIMIT])
@@ -194,7 +191,7 @@ class StepPane(QFrame):
         self._look = look
         self._title.setFont(look.fonts.bold)
         self._tabs.setFont(look.fonts.strong)
-        self._fold.setIcon(icon("panel-right-close", look.theme.second))
+        put_icon(self._fold, "panel-right-close", look.theme.second, look.size(16))
         self._output.restyle(look)
         self.sent.restyle(look)
         self._raw.setFont(look.fonts.mono)

@@ -94,7 +94,7 @@ class Button(QPushButton):
 
     def _paint_content(self, painter: QPainter) -> None:
         look, ink = self._look, self._ink()
-        left = (self.width() - self._content_width()) / 2
+        left = (self.width() - self._content_width(hint=self._shows_hint())) / 2
         middle = self.height() / 2
         if self._icon:
             size = look.size(ICON)
@@ -108,7 +108,7 @@ class Button(QPushButton):
             place = QRectF(left, 0, width + 1, self.height())
             painter.drawText(place, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
             left += width + GAP
-        if self._hint and not self._short:
+        if self._shows_hint():
             self._paint_hint(painter, left, middle, ink)
         if self._opens:
             size = look.size(ARROW)
@@ -128,14 +128,18 @@ class Button(QPushButton):
         painter.setPen(ink)
         painter.drawText(chip, Qt.AlignmentFlag.AlignCenter, self._hint)
 
-    def _content_width(self) -> float:
+    def _shows_hint(self) -> bool:
+        """The key gives way where there is no room for all."""
+        return bool(self._hint) and not self._short and self._content_width() <= self.width()
+
+    def _content_width(self, *, hint: bool = True) -> float:
         fonts = self._look.fonts
         parts = []
         if self._icon:
             parts.append(self._look.size(ICON))
         if self.text() and not self._short:
             parts.append(QFontMetrics(fonts.strong).horizontalAdvance(self.text()))
-        if self._hint and not self._short:
+        if self._hint and hint and not self._short:
             parts.append(QFontMetrics(fonts.caption).horizontalAdvance(self._hint) + 2 * CHIP_PAD)
         if self._opens:
             parts.append(self._look.size(ARROW))

@@ -71,7 +71,13 @@ class WordsField(QPlainTextEdit):
 
     def set_font(self, font: QFont) -> None:
         self.setFont(font)
+        self.viewport().setFont(font)  # the placeholder is painted in it, and under a style sheet it keeps the former
         self.fit()
+
+    def setPlaceholderText(self, text: str) -> None:
+        """Qt paints it anew only when it comes or goes: other words would not be seen."""
+        super().setPlaceholderText(text)
+        self.viewport().update()
 
     def fit(self) -> None:
         """Take the height of the text, up to the limit; scroll only beyond it."""

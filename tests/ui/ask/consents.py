@@ -35,7 +35,7 @@ def wanted(
 
 
 def command(text: str, name: str = "s1-r1c1", **more: Any) -> Wanted:
-    return wanted("run", "runs", text, name, command=text, timeout_s=600.0, **more)
+    return wanted("run", "runs", text, name, background=False, command=text, timeout_s=600.0, **more)
 
 
 CHAIN = command('pip install --upgrade "sqlalchemy>=2.1" && pytest -q', patterns=("pip install *", "pytest *"))

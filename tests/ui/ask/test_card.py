@@ -180,6 +180,11 @@ def test_options_fold_to_one_line_before_anything_scrolls(show: Show) -> None:
     assert option(show(LONG, 20_000), 1).height() > folded
 
 
+def test_what_a_folded_option_means_is_told_where_the_pointer_rests(show: Show) -> None:
+    assert option(show(LONG, 900), 1).toolTip() == LONG.options[0].description
+    assert option(show(LONG, 20_000), 1).toolTip() == ""
+
+
 def test_a_folded_option_opens_when_it_is_chosen(show: Show) -> None:
     card = show(LONG)
     before = option(card, 9).height()

@@ -290,6 +290,8 @@ def test_arguments_without_a_picture_of_their_own_are_all_shown() -> None:
     assert [line.text for line in lines(one)] == ["body: two", "    lines", "times: 2", "to: a@b.c"]
     more = wanted("run", "runs", "x", command="x", extra=True)
     assert "extra: true" in [line.text for line in lines(more)]
+    behind = wanted("run", "runs", "x", command="x", background=True)
+    assert "background: true" in [line.text for line in lines(behind)]
     assert [line.text for line in lines(Wanted(CHAIN.request, "no json"))] == ["no json"]
 
 

@@ -52,6 +52,16 @@ def test_a_file_is_named_from_its_letters(panel: ComposerPanel, qtbot: QtBot) ->
     assert best(["b/xa", "a/b"], "a", 9) == ["b/xa", "a/b"] and best(["xa", "a"], "a", 9) == ["a", "xa"]
 
 
+def test_files_are_looked_up_anew_for_the_next_word(panel: ComposerPanel, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(panel.files_wanted):
+        write(field(panel), "read @ma")
+    panel.completion.set_found([], {})
+    with qtbot.waitSignal(panel.files_wanted):
+        write(field(panel), " and @ma")
+    panel.completion.set_found(["made.py"], {})
+    assert panel.completion.isVisible(), "the agent made it meanwhile"
+
+
 def test_a_command_is_completed_and_carried_out(panel: ComposerPanel, qtbot: QtBot) -> None:
     write(field(panel), "/st")
     press(field(panel), Qt.Key.Key_Return)

@@ -173,3 +173,4 @@ def test_theme_and_size_change_at_run_time(panel: ComposerPanel, field: QPlainTe
     before = field.height()
     panel.restyle(Look(load_theme("dark"), load_fonts(2.0)))
     assert field.height() > before
+    assert field.viewport().font().pixelSize() == field.font().pixelSize(), "the words in the empty field grow too"

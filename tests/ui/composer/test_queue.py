@@ -39,7 +39,7 @@ def test_each_is_numbered_and_named(panel: ComposerPanel) -> None:
         "Queued message 3: shorter",
     ]
     assert find(panel, QPushButton, "composer.queued.2.remove").accessibleName() == "Take message 2 back"
-    assert any(label.text() == "queued · after this round" for label in card(panel, 1).findChildren(QLabel))
+    assert any(label.accessibleName() == "queued · after this round" for label in card(panel, 1).findChildren(QLabel))
     panel.show_queue([], going=True)
     assert not panel.queue.isVisible()
 
@@ -47,7 +47,15 @@ def test_each_is_numbered_and_named(panel: ComposerPanel) -> None:
 def test_after_a_stop_they_are_still_there(panel: ComposerPanel) -> None:
     panel.show_queue(LINES, going=False)
     assert panel.queue.isVisible()
-    assert any("not sent yet" in label.text() for label in card(panel, 1).findChildren(QLabel))
+    assert any("not sent yet" in label.accessibleName() for label in card(panel, 1).findChildren(QLabel))
+
+
+def test_where_it_is_narrow_the_buttons_stay(panel: ComposerPanel, qtbot: QtBot) -> None:
+    panel.show_queue(LINES, going=False)
+    panel.resize(360, 300)
+    remove = find(panel, QPushButton, "composer.queued.1.remove")
+    right = remove.rect().topRight()
+    qtbot.waitUntil(lambda: remove.mapTo(panel.queue, right).x() < panel.queue.width() < 360)
 
 
 def test_a_message_is_edited_in_its_place(panel: ComposerPanel, qtbot: QtBot) -> None:

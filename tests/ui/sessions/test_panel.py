@@ -2,6 +2,7 @@
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QTableView, QToolButton
 from pytestqt.qtbot import QtBot
 
@@ -234,6 +235,16 @@ def test_keys_are_meant_for_the_session_on_display_wherever_it_was_chosen(panel:
     several = view(panel).selectedIndexes()
     panel.mark("b")
     assert len(several) == 2 and view(panel).selectedIndexes() == several
+
+
+def test_a_session_shown_by_a_key_with_ctrl_is_the_only_one_selected(panel: SessionsPanel) -> None:
+    panel.show_sessions([row("a"), row("b", age=2 * MINUTE)])
+    panel.mark("a")
+    jump = QShortcut(QKeySequence("Ctrl+J"), panel)
+    jump.activated.connect(lambda: panel.mark("b"))
+    press(view(panel), Qt.Key.Key_J, Qt.KeyboardModifier.ControlModifier)
+    assert current(panel) == "b"
+    assert [index.data(Role.SESSION) for index in view(panel).selectedIndexes()] == ["b"], "Delete is for no other"
 
 
 def test_theme_changes_at_run_time(panel: SessionsPanel) -> None:

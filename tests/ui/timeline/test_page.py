@@ -14,8 +14,9 @@ from core.domain.text import Text
 from core.engine.drafts import Draft
 from tests.ui.hands import click, find, press
 from tests.ui.timeline.journals import EXIF, START, ListedRows, letter
-from ui.theme import Look
+from ui.theme import Look, load_fonts
 from ui.timeline.header import FactLine, Pill
+from ui.timeline.layout import Columns
 from ui.timeline.page import RunPage
 from ui.timeline.step_pane import StepPane
 
@@ -47,7 +48,7 @@ def page(qtbot: QtBot, look: Look, rows: ListedRows) -> RunPage:
 
 @pytest.fixture
 def pane(qtbot: QtBot, look: Look, rows: ListedRows) -> StepPane:
-    made = StepPane(look, rows, clock=clock)
+    made = StepPane(look, rows)
     qtbot.addWidget(made)
     made.resize(384, 600)
     with qtbot.waitExposed(made):
@@ -124,6 +125,16 @@ def test_another_look(page: RunPage, pane: StepPane, look: Look, rows: ListedRow
     assert find(pane, QPlainTextEdit, "step.block").toPlainText().startswith("exiftool")
 
 
+def test_icons_grow_with_the_letters(page: RunPage, pane: StepPane, look: Look) -> None:
+    large = Look(look.theme, load_fonts(2.0))
+    page.restyle(large)
+    pane.restyle(large)
+    for button in (find(page, QToolButton, "run.fork"), find(pane, QToolButton, "step.fold")):
+        assert button.iconSize().width() == 32
+    columns = Columns.of(800, large.fonts)
+    assert columns.verb - columns.icon > 32 and columns.width - columns.glyph > 32
+
+
 def summary(pane: StepPane) -> str:
     return "\n".join(part.toPlainText() for part in pane._summary.findChildren(QPlainTextEdit))
 
@@ -145,6 +156,11 @@ def test_a_step_tells_what_it_did_and_why(pane: StepPane, rows: ListedRows) -> N
     assert find(pane, QPlainTextEdit, "step.output").toPlainText() == EXIF
     raw = json.loads(find(pane, QPlainTextEdit, "step.raw").toPlainText())
     assert [entry["kind"] for entry in raw] == ["call_started", "tool_returned"]
+
+
+def test_what_still_goes_is_not_said_to_have_taken_any_time(pane: StepPane, rows: ListedRows) -> None:
+    pane.show_step("s", rows.rows[4]._replace(status="waiting", ended=0))
+    assert "exiftool" in summary(pane) and "took" not in summary(pane)
 
 
 def test_a_running_command_shows_its_last_lines(pane: StepPane, rows: ListedRows) -> None:

@@ -9,7 +9,7 @@ from core.domain.clock import SECOND
 from core.domain.sessions import SessionRow
 from tests.ui.hands import click, find, press, write
 from tests.ui.timeline.journals import START, ListedRows, letter
-from ui.theme import Look
+from ui.theme import Look, load_fonts
 from ui.timeline.endings import EndCard, Made, RunEnd, Verdict
 from ui.timeline.page import RunPage
 from ui.timeline.strip import JourneyStrip
@@ -153,6 +153,17 @@ def test_a_card_tells_what_the_run_came_to(card: EndCard, qtbot: QtBot) -> None:
         click(find(card, QPushButton, "end.file"))
     assert told.args == ["complaint.md"]
     assert find(card, QPushButton, "end.more").text() == "+2"
+
+
+def test_a_card_grows_with_the_letters(card: EndCard, look: Look) -> None:
+    before = find(card, QLabel, "end.status").font().pixelSize()
+    card.restyle(Look(look.theme, load_fonts(2.0)))
+    assert find(card, QLabel, "end.status").font().pixelSize() == 2 * before
+
+
+def test_a_card_that_is_seen_stays_as_high_when_its_files_change(card: EndCard) -> None:
+    card.show_end(letter().rows[11], RunEnd(None, (Made("complaint.md", 85, 3, True),)))
+    assert card.tall() == card.height()
 
 
 def test_a_verdict_is_given_noted_and_taken_back(card: EndCard, qtbot: QtBot) -> None:

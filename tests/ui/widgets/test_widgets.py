@@ -3,8 +3,9 @@
 from datetime import datetime
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.domain.clock import SECOND
@@ -13,7 +14,7 @@ from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.paint import block_height
 from ui.widgets.times import age, day_name, midnight_of, moment, short_age, short_time
-from ui.widgets.words import breakable, label
+from ui.widgets.words import WordsField, breakable, label
 
 NOON = int(datetime(2026, 11, 20, 12, 0).astimezone().timestamp()) * SECOND
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86400 * SECOND
@@ -55,6 +56,37 @@ def test_labels_never_read_markup(look: Look, qtbot: QtBot) -> None:
     made = label("<h1>x</h1>", look.fonts.text, "second")
     qtbot.addWidget(made)
     assert made.textFormat() == Qt.TextFormat.PlainText and made.property("tone") == "second"
+
+
+def test_the_key_of_a_button_gives_way_where_there_is_no_room(look: Look, qtbot: QtBot) -> None:
+    plain, made = (Button(look, "New run", name="b", icon="plus", hint=hint) for hint in ("", "Ctrl N"))
+    for button in (plain, made):
+        qtbot.addWidget(button)
+        button.setFixedSize(plain.sizeHint())
+    assert made.grab().toImage() == plain.grab().toImage(), "and nothing is cut"
+
+
+class Brush(QObject):
+    """Counts how often the whole of something is painted."""
+
+    strokes = 0
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QPaintEvent) and isinstance(watched, QWidget):
+            self.strokes += event.rect() == watched.rect()
+        return False
+
+
+def test_what_an_empty_field_says_is_painted_when_it_changes(look: Look, qtbot: QtBot) -> None:
+    field, brush = WordsField(look.fonts.text, lines=3), Brush()
+    qtbot.addWidget(field)
+    field.setPlaceholderText("Add to this run")
+    field.viewport().installEventFilter(brush)
+    field.show()
+    qtbot.waitUntil(lambda: brush.strokes > 0)
+    brush.strokes = 0
+    field.setPlaceholderText("Go on")
+    qtbot.waitUntil(lambda: brush.strokes > 0)
 
 
 def test_only_words_without_end_are_made_breakable() -> None:

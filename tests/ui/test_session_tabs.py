@@ -1,0 +1,19 @@
+"""The line of sessions at hand, by itself; `test_desk` has it in the window."""
+
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from tests.ui.sessions.test_rows import row
+from ui.session_tabs import SessionTabs
+from ui.theme import Look, load_fonts
+
+
+def test_titles_keep_the_size_that_is_set_when_another_session_is_marked(look: Look, qtbot: QtBot) -> None:
+    around, tabs = QWidget(), SessionTabs(look, row)
+    tabs.setParent(around)
+    qtbot.addWidget(around)
+    tabs.open(["a", "b"])
+    tabs.mark("a")
+    tabs.restyle(Look(look.theme, load_fonts(2.0)))
+    tabs.mark("b")
+    assert tabs.font().pixelSize() == 2 * look.fonts.text.pixelSize()
