@@ -44,6 +44,7 @@ from core.tools.skill import MANAGE_SKILL, USE_SKILL
 
 HARMLESS = frozenset({"nothing", "reads"})
 SILENT = "The model said nothing."
+CUT_SHORT = "Your reply was cut, for it reached the most that one may have: do less in one call."
 OUT_OF_TIME = "the time of the run was over"
 
 
@@ -169,7 +170,8 @@ async def perform(run: Work, call: Call) -> None:
     try:
         parameters = read_arguments(call.tool, run.whole(call.arguments), run.tools)
     except Problem as problem:
-        await run.record(CallRefused(call.id, call.tool, Text(str(problem))))
+        why = f"{problem} {CUT_SHORT}" if run.talk.cut_short else str(problem)
+        await run.record(CallRefused(call.id, call.tool, Text(why)))
         return
     if await refused_by_hook(run, call):
         return
