@@ -227,7 +227,8 @@ def tell_question(context: Context, question: Question) -> None:
         mark = " (recommended)" if option.recommended else ""
         out.write(f"  {place}  {option.label}{mark}" + (f": {option.description}" if option.description else ""))
     choice = "--option N" if question.options else "TEXT"
-    out.write(f"Waiting for an answer: journeyman answer {question.id} {choice}")
+    lines = ", with a line for each question" if len(question.parts) > 1 else ""
+    out.write(f"Waiting for an answer: journeyman answer {question.id} {choice}{lines}")
 
 
 def step_line(step: Step) -> str:
