@@ -29,7 +29,7 @@ sys.stdout.flush()
 sys.stderr.write(("x" * 999 + "\n") * 5_000 + "ready\n")
 sys.stderr.flush()
 schema = {"type": "object", "properties": json.loads(sys.argv[1])}
-tool = {"name": "echo", "description": "Says it.", "inputSchema": schema}
+tool = {"name": "echo\n", "description": "Says it.", "inputSchema": schema}
 for line in sys.stdin:
     asked = json.loads(line)
     version = asked.get("params", {}).get("protocolVersion", "")
@@ -82,7 +82,7 @@ def test_what_a_server_prints_between_its_answers_stands_in_its_log_which_has_a_
 ) -> None:
     assert typed(tmp_path, "add", "noisy", sys.executable, "-c", NOISY, "{}") == DONE
     said = capfd.readouterr()
-    assert "noisy: 1 tools" in said.out and said.err == ""
+    assert "noisy: 1 tools" in said.out and said.err == "" and "noisy__echo⟦U+000A⟧  (not offered" in said.out
     log = tmp_path / "servers" / "noisy.test.log"
     assert log.stat().st_size < PRINTED
     assert "ready" in log.read_text("utf-8")
