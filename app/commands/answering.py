@@ -38,7 +38,7 @@ def _answer(question: Question, typed: object) -> Answer:
             raise Problem(f"There is no option {number}.", f"The question has {len(question.options)}.", "")
         return Answer(option=question.options[number - 1].label)
     given = chosen(question, getattr(typed, "text", ""))
-    if given.text and not question.free_text:
+    if given.text and not question.free_text and not question.parts:
         labels = ", ".join(option.label for option in question.options)
         raise Problem("This question takes one of its options.", f"They are: {labels}.", "Choose one with --option N.")
     return given

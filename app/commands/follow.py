@@ -164,13 +164,13 @@ class Follower:
             self._context.out.write(f"Paused: {why}.")
 
     def _print(self, told: Told) -> None:
-        out, engine = self._context.out, self._context.engine
+        out = self._context.out
         self._tell_unpriced(told.entry.event)
         if self._context.typed.json:
             self._print_entry(told.entry)
             return
-        if isinstance(told.entry.event, Replied) and told.entry.event.text.head:
-            out.write(engine.whole(told.entry.event.text))
+        if isinstance(told.entry.event, Replied):
+            self._tell_reply(told.entry.event)
         if isinstance(told.entry.event, RunStarted):
             for guide in told.entry.event.guides:
                 if guide.trouble:
@@ -178,6 +178,12 @@ class Follower:
         for step in told.steps:
             if step.number and step.status not in OPEN:
                 out.write(step_line(step))
+
+    def _tell_reply(self, reply: Replied) -> None:
+        if reply.text.head:
+            self._context.out.write(self._context.engine.whole(reply.text))
+        if reply.note:
+            self._context.out.complain(reply.note)
 
     def _tell_unpriced(self, event: RunEvent) -> None:
         """Once, where money is limited and the model has no price. What an agent of others costs comes at its end."""
@@ -221,7 +227,8 @@ def tell_question(context: Context, question: Question) -> None:
         mark = " (recommended)" if option.recommended else ""
         out.write(f"  {place}  {option.label}{mark}" + (f": {option.description}" if option.description else ""))
     choice = "--option N" if question.options else "TEXT"
-    out.write(f"Waiting for an answer: journeyman answer {question.id} {choice}")
+    lines = ", with a line for each question" if len(question.parts) > 1 else ""
+    out.write(f"Waiting for an answer: journeyman answer {question.id} {choice}{lines}")
 
 
 def step_line(step: Step) -> str:

@@ -8,7 +8,7 @@ from app.commands.context import Context
 from app.commands.exits import DONE, FAILED
 from app.commands.follow import read_file
 from core.domain.problems import Problem
-from core.domain.visible import visible
+from core.domain.visible import visible_name
 from core.engine.servers import Look
 from core.servers.pasted import read_servers
 from core.servers.told import unfit
@@ -110,7 +110,7 @@ def _told(context: Context, look: Look, end: str, *, new: bool = False) -> int:
     for tool in look.tools:
         _tell_tool(context, look.name, tool)
     for name, difference in () if new else look.changed:
-        out.write(f"Changed: {visible(name)}")
+        out.write(f"Changed: {visible_name(name)}")
         out.write("\n".join(f"    {line}" for line in difference.splitlines()))
     out.write(end.format(look.name))
     return DONE
@@ -121,7 +121,7 @@ def _tell_tool(context: Context, server: str, tool: ServerTool) -> None:
     shown = words if len(words) <= LINE else words[: LINE - 1] + "…"
     why = unfit(tool)
     off = f"  (not offered: {why})" if why else "" if tool.on else "  (off)"
-    context.out.write(f"  {visible(full_name(server, tool.name))}{off}  {shown}")
+    context.out.write(f"  {visible_name(full_name(server, tool.name))}{off}  {shown}")
 
 
 async def _switch(context: Context) -> int:

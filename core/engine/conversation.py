@@ -66,7 +66,7 @@ class Conversation:
         repeats: equal results in a row.
         seq: the last entry that was heard; none is heard twice.
         rounds: replies of this run; `turn` also counts the requests that failed.
-        done: the last reply asked for nothing.
+        done: the last reply asked for nothing; `cut_short` it reached the most that one may have.
         start: how the run was started; `task` are the entries with the words it began with.
         stumbled: a call of the last reply failed.
         used: the skills that were read, by the call that did; they stay through every compaction.
@@ -97,6 +97,7 @@ class Conversation:
     rounds: int = 0
     turn: int = 0
     done: bool = False
+    cut_short: bool = False
     total_rounds: int = 0
     start: RunStarted | None = None
     children: dict[str, str] = field(default_factory=dict)
@@ -218,6 +219,7 @@ class Conversation:
         self.total_rounds += 1
         self.turn += 1
         self.done = not calls
+        self.cut_short = reply.stop == "length"
 
     def _wait(self, event: PersonSpoke | Nudged | FilesRewound | MemoryRecalled) -> None:
         """Words for the model, which the next request carries."""

@@ -44,6 +44,7 @@ from core.tools.skill import MANAGE_SKILL, USE_SKILL
 
 HARMLESS = frozenset({"nothing", "reads"})
 SILENT = "The model said nothing."
+CUT_SHORT = "Your reply was cut, for it reached the most that one may have: do less in one call."
 OUT_OF_TIME = "the time of the run was over"
 
 
@@ -169,7 +170,8 @@ async def perform(run: Work, call: Call) -> None:
     try:
         parameters = read_arguments(call.tool, run.whole(call.arguments), run.tools)
     except Problem as problem:
-        await run.record(CallRefused(call.id, call.tool, Text(str(problem))))
+        why = f"{problem} {CUT_SHORT}" if run.talk.cut_short else str(problem)
+        await run.record(CallRefused(call.id, call.tool, Text(why)))
         return
     if await refused_by_hook(run, call):
         return
@@ -197,17 +199,18 @@ async def perform(run: Work, call: Call) -> None:
     if isinstance(permitted, CallRefused):
         await run.record(permitted)
         return
+    asked = AskedInCall(run, call.id)
     try:
         started = CallStarted(call.id, tool.name, tool.kind, tool.object(parameters))
         begun = run.begin(*await run.walls(tool), *permitted.facts, started)
         if tool.lasts or tool.touches not in HARMLESS:  # what only looks may look once more after a crash
             await begun
-        asked = AskedInCall(run, call.id)
         place = run.place.acting(call.id, permitted.word, asked)
         events, blobs = await run.act(tool, call.id, parameters, place, run.seen)
         await asked.withdraw()
     except asyncio.CancelledError:
-        await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
+        if not (run.closing and asked.waiting):  # else the person may still answer, and the call be made again
+            await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
         raise
     facts = tainted(run.talk.rights.taint, tool, call.id, started.object, events, trusted=run.trusted)
     await run.record_behind(begun, *facts, blobs=blobs)

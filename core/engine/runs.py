@@ -255,8 +255,9 @@ class Runs:
             return
         self._closing = True
         tasks = [live.task for live in self._live.values()]
-        for task in tasks:
-            task.cancel()
+        for live in self._live.values():
+            live.work.closing = True
+            live.task.cancel()
         if tasks:
             await asyncio.wait(tasks)
         self._forget()

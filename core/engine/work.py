@@ -74,6 +74,7 @@ class Work:
         place: the folder and all that a call may touch; opened for the run, closed when it is gone.
         seen: files the run has read, with the digests of their contents: what was not read is not edited.
         pausing: the person wants it to pause at the next boundary, or for this other reason.
+        closing: Journeyman ends; nobody stopped the run.
         ringing: what the person's own commands are being told of, each set when they were.
         expires: questions, and the run itself, may run out of time; in a replay they do not. The time in which
             Journeyman was closed, before `began`, is not the person's.
@@ -108,6 +109,7 @@ class Work:
     attended: bool = False
     seen: dict[str, str] = field(default_factory=dict)
     pausing: bool = False
+    closing: bool = False
     pause_why: str = "paused by you"
     claimed: set[str] = field(default_factory=set)
     ringing: list[asyncio.Event] = field(default_factory=list)

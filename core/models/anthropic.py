@@ -13,7 +13,7 @@ from core.models.carry import carried, stamp
 from core.models.lists import anthropic_list
 from core.models.model import Delta, Request
 from core.models.names import ToolNames
-from core.models.plain import loaded
+from core.models.plain import as_object
 from core.models.schemas import instruction
 from core.models.server import Server
 from core.models.wire import UNKNOWN, Known, Listed, Wire
@@ -126,7 +126,7 @@ def _said(message: Message, request: Request, names: ToolNames, mark: str) -> li
             "type": "tool_use",
             "id": _id(call.id),
             "name": names.out(call.tool),
-            "input": _input(request.whole(call.arguments)),
+            "input": as_object(request.whole(call.arguments)),
         }
         for call in message.calls
     ]
@@ -142,12 +142,6 @@ def _result(message: Message, request: Request, shapes: Shapes) -> Part:
     content: str | list[Part] = parts_of(message, request, shapes) if message.attachments else words
     block = {"type": "tool_result", "tool_use_id": _id(message.call_id), "content": content}
     return {**block, "is_error": True} if message.failed else block
-
-
-def _input(arguments: str) -> Any:
-    """Arguments as an object, which this wire demands; sloppy ones are sent as the text they were."""
-    plain = loaded(arguments)
-    return plain if isinstance(plain, dict) else {"arguments": arguments} if arguments.strip() else {}
 
 
 def _thinking(effort: str, limit: int, adaptive: bool) -> dict[str, Any]:

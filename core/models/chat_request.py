@@ -12,6 +12,7 @@ from core.models.carry import carried
 from core.models.dialects import Dialect
 from core.models.model import Request
 from core.models.names import ToolNames, functions
+from core.models.plain import as_written
 from core.models.schemas import instruction, is_closed
 from core.models.wire import Known
 
@@ -94,7 +95,7 @@ def _said(
 
 
 def _call(call: Call, request: Request, dialect: Dialect, names: ToolNames) -> dict[str, Any]:
-    function = {"name": names.out(call.tool), "arguments": request.whole(call.arguments) or "{}"}
+    function = {"name": names.out(call.tool), "arguments": as_written(request.whole(call.arguments))}
     return {"id": _call_id(call.id, dialect), "type": "function", "function": function}
 
 

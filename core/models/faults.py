@@ -145,7 +145,7 @@ KINDS = {
     "unreachable": Kind("{origin} cannot be reached.", "Check the address and the network.", again=True),
     "tls": Kind("The connection to {origin} is not safe.", "Correct the address, or the certificate of the server."),
     "timeout": Kind("{origin} went silent.", "Try again, or choose another model.", again=True),
-    "cut": Kind("The reply was cut.", "", again=True),
+    "cut": Kind("The reply was cut.", "Try again, or choose another model.", again=True),
     "garbled": Kind("{origin} sent something that cannot be read.", "Try again, or choose another model.", again=True),
     "too_much": Kind("{origin} sent more than a reply can be.", "Choose another model or server."),
 }

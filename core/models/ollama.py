@@ -12,7 +12,7 @@ from core.models.faults import Place, fault, told
 from core.models.lists import ollama_model, ollama_names
 from core.models.model import Asked, Delta, Fault, Request
 from core.models.names import ToolNames, functions
-from core.models.plain import at, loaded, objects, text, usage_of
+from core.models.plain import as_object, at, objects, text, usage_of
 from core.models.server import Server
 from core.models.sse import Event
 from core.models.stops import ended_as
@@ -116,9 +116,7 @@ def _said(message: Message, request: Request, names: ToolNames, mark: str) -> di
     if message.calls:
         more["tool_calls"] = []
         for place, call in enumerate(message.calls):
-            arguments = request.whole(call.arguments)
-            plain = loaded(arguments)
-            plain = plain if isinstance(plain, dict) else {"arguments": arguments}
+            plain = as_object(request.whole(call.arguments))
             function = {"index": place, "name": names.out(call.tool), "arguments": plain}
             more["tool_calls"].append({"id": call.id, "function": function})
     return more

@@ -58,6 +58,17 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def as_object(arguments: str) -> dict[str, Any]:
+    """Arguments of a call as servers take them back; sloppy ones as the text they were."""
+    plain = loaded(arguments)
+    return plain if isinstance(plain, dict) else {"arguments": arguments} if arguments.strip() else {}
+
+
+def as_written(arguments: str) -> str:
+    """The same as JSON text; what was an object stays as the model wrote it."""
+    return arguments if isinstance(loaded(arguments), dict) else json.dumps(as_object(arguments), ensure_ascii=False)
+
+
 def loaded(words: str) -> Any:
     """The JSON value of a text; None where it is none."""
     try:

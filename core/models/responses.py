@@ -11,6 +11,7 @@ from core.models.carry import carried, stamp
 from core.models.lists import chat_list
 from core.models.model import Delta, Request
 from core.models.names import ToolNames
+from core.models.plain import as_written
 from core.models.responses_reply import ResponsesReply
 from core.models.schemas import is_closed
 from core.models.server import Server
@@ -109,7 +110,7 @@ def _said(message: Message, request: Request, names: ToolNames, mark: str) -> li
             "type": "function_call",
             "call_id": _id(call.id),
             "name": names.out(call.tool),
-            "arguments": request.whole(call.arguments) or "{}",
+            "arguments": as_written(request.whole(call.arguments)),
         }
         for call in message.calls
     ]

@@ -19,6 +19,11 @@ STOPS = {
     "pause_turn": "pause",
 }
 
+NOTES = {
+    "length": "The reply ends here because it reached the most that one may have.",
+    "filtered": "The server withheld the rest of the reply.",
+}
+
 
 def ended_as(reason: str) -> str:
     """Our word; a reason nobody knows stays as it is."""

@@ -14,6 +14,7 @@ from core.models.model import Asked, Delta, Fault
 from core.models.names import ToolNames
 from core.models.server import Server
 from core.models.sse import Event, Ndjson, Sse, Whole
+from core.models.stops import NOTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,9 @@ class Wire:
             if last != Delta():
                 yield last
             raise trouble or fault("cut", self.place, "The stream ended before the reply did.")
-        yield self._masked(replace(fold.whole(), text=last.text, reasoning=last.reasoning))
+        whole = fold.whole()
+        note = whole.note or NOTES.get(whole.stop, "")
+        yield self._masked(replace(whole, text=last.text, reasoning=last.reasoning, note=note))
 
     async def fetch(self, path: str, headers: Mapping[str, str], body: Mapping[str, Any] | None = None) -> Any:
         """The JSON at a path."""

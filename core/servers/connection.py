@@ -1,6 +1,8 @@
 """One connection to a tool server: a task of its own opens it, holds it and closes it; others call through it."""
 
 import asyncio
+import logging
+import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext, suppress
 from contextvars import ContextVar
@@ -28,6 +30,8 @@ CALL_S = 600.0  # without a sign of life
 CLOSE_S = 15.0
 PAGES = 50
 LOG_SHOWN = 300
+PRINTED = 4 << 20  # bytes kept of what it prints
+LOOK_S = 1.0
 ASKING: ContextVar[Asking | None] = ContextVar("asking", default=None)  # the call that a question belongs to
 
 
@@ -177,7 +181,7 @@ class Connection:
             await self.close()
             raise self.problem("ended in the middle of the call", error) from error
         except (ValueError, RuntimeError) as error:  # in a form that the protocol does not know, or asking for ever
-            why = str(error).splitlines()[0]
+            why = words_of(error)
             raise Problem(f"The answer of {self.server.name} cannot be read.", why, "Tell its makers.") from error
 
     async def _elicit(
@@ -192,8 +196,12 @@ class Connection:
         """Open and close in this one task: the client's own tasks cannot be ended from another."""
         from mcp import Client
 
+        logging.getLogger("mcp").setLevel(logging.CRITICAL)  # what went wrong is said in our words
         try:
-            async with self._way() as transport, Client(transport, elicitation_callback=self._elicit) as client:
+            async with (
+                self._way() as transport,
+                Client(transport, elicitation_callback=self._elicit, message_handler=self._hear) as client,
+            ):
                 self.version = client.protocol_version
                 self.tools = await _tools(client)
                 self._client = client
@@ -218,11 +226,29 @@ class Connection:
         from mcp import StdioServerParameters
         from mcp.client.stdio import stdio_client
 
-        program = StdioServerParameters(command=server.command, args=list(server.args), env=given, cwd=Path.home())
+        program = StdioServerParameters(
+            command=server.command, args=list(server.args), env=given, cwd=Path.home(), encoding_error_handler="replace"
+        )
         self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._log.open("w", encoding="utf-8") as log:
-            self._log.chmod(0o600)
-            yield stdio_client(program, errlog=log)
+        self._log.write_bytes(b"")
+        self._log.chmod(0o600)
+        bound = asyncio.create_task(_bound(self._log), name=f"log of {server.name}")
+        try:
+            with self._log.open("a", encoding="utf-8") as log:
+                yield stdio_client(program, errlog=log)
+        finally:
+            bound.cancel()
+            await asyncio.wait({bound})
+            _shorten(self._log)
+
+    async def _hear(self, message: object) -> None:
+        """A line that is not of the protocol is kept with what the server prints."""
+        from pydantic import ValidationError
+
+        if self.server.command and isinstance(message, ValidationError):
+            line = str(message.errors(include_url=False)[0]["input"])
+            with suppress(OSError), self._log.open("a", encoding="utf-8", errors="replace") as log:
+                log.write(f"{line[:LOG_SHOWN]}\n")
 
     def problem(self, what: str, met: BaseException | None = None) -> Problem:
         """Why, as far as anybody said: the fault of the task, then the last that the server printed."""
@@ -239,6 +265,22 @@ class Connection:
             printed = self._log.read_text("utf-8", "replace").strip().splitlines()
             why += f" The last it printed: {printed[-1][:LOG_SHOWN]}" if printed else ""
         return Problem(f"The tool server {name} {what}.", why.strip(), f"What it prints stands in {self._log}.")
+
+
+async def _bound(log: Path) -> None:
+    """A server may print without end; only the last of it is kept then."""
+    while True:
+        await asyncio.sleep(LOOK_S)
+        _shorten(log)
+
+
+def _shorten(log: Path) -> None:
+    with suppress(OSError), log.open("a+b") as file:
+        if file.tell() > PRINTED:
+            file.seek(-PRINTED // 16, os.SEEK_END)
+            last = file.read()
+            file.truncate(0)
+            file.write(last)
 
 
 async def _tools(client: "Client") -> dict[str, ServerTool]:

@@ -32,8 +32,19 @@ def words_of(error: BaseException, refused: int = 0) -> str:
     if refused:
         return REFUSED.get(refused, f"It answered {refused}.")
     last = next((root for root in roots if not isinstance(root, BaseExceptionGroup)), error)
-    text = str(getattr(last, "message", "") or last) or type(last).__name__
+    text = _unlike(last) or str(getattr(last, "message", "") or last) or type(last).__name__
     return text.splitlines()[0].rstrip(".") + "."
+
+
+def _unlike(error: BaseException) -> str:
+    """Where an answer is not as the protocol has it."""
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return ""
+    first = error.errors(include_url=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    return f"It is not as the protocol has it, at {place or 'its start'}: {first['msg']}"
 
 
 def _roots(error: BaseException) -> Iterator[BaseException]:

@@ -78,15 +78,15 @@ def _verb(change: Change) -> str:
 
 
 def paths(parameters: Patch) -> tuple[str, ...]:
-    """Every file the difference names; none where it cannot be read, and then it is not applied either."""
-    try:
-        return tuple(file.path for file in parse(parameters.diff))
-    except Problem:
-        return ()
+    """Every file the difference names. Nobody is asked about one that cannot be read."""
+    return tuple(file.path for file in parse(parameters.diff))
 
 
 def row(parameters: Patch) -> str:
-    named = paths(parameters)
+    try:
+        named = paths(parameters)
+    except Problem:
+        named = ()
     return ", ".join(named[:3]) + (f", +{len(named) - 3}" if len(named) > 3 else "") if named else "a difference"
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from annotated_types import Gt, Le
 
+from core.domain.problems import Problem
 from core.domain.visible import visible_name
 from core.tools.commands import Background
 from core.tools.place import Place
@@ -34,6 +35,8 @@ class Run:
 
 async def run(parameters: Run, place: Place) -> Result:
     """One command of a run: its scan remembers the folder between commands."""
+    if "\0" in parameters.command:
+        raise Problem("That is no command.", "There is a NUL in it.", "Leave it out.")
     sandbox = await place.proven()
     place.broker.check_folder()  # walls are put up around what the path names
     if parameters.background:

@@ -9,14 +9,35 @@ import pytest
 
 from app.commands.exits import DONE, FAILED
 from app.main import main
+from core.servers.connection import PRINTED
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "tests" / "servers" / "tools.py"
 DEMO = """
 import sys
 from app.main import main
+from core.servers.connection import PRINTED
 main(["--home", sys.argv[1], "demo", "--no-questions"])
 sys.stderr.write(str(sorted({"mcp", "mcp_types", "httpx2", "starlette"} & sys.modules.keys())))
+"""
+
+
+NOISY = r"""
+import json, sys
+sys.stdout.buffer.write(b"Starting \xff\n{no\n[1]\n")
+sys.stdout.flush()
+sys.stderr.write(("x" * 999 + "\n") * 5_000 + "ready\n")
+sys.stderr.flush()
+schema = {"type": "object", "properties": json.loads(sys.argv[1])}
+tool = {"name": "echo\n", "description": "Says it.", "inputSchema": schema}
+for line in sys.stdin:
+    asked = json.loads(line)
+    version = asked.get("params", {}).get("protocolVersion", "")
+    begun = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "n", "version": "1"}}
+    told = {"initialize": {"result": begun}, "tools/list": {"result": {"tools": [tool]}}}
+    other = {"error": {"code": -32601, "message": "no such method"}}
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **told.get(asked["method"], other)}), flush=True)
 """
 
 
@@ -54,3 +75,21 @@ def test_the_library_is_loaded_only_where_a_server_is_set(tmp_path: Path) -> Non
         [sys.executable, "-c", DEMO, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True
     )
     assert done.stderr.endswith("[]"), done.stderr
+
+
+def test_what_a_server_prints_between_its_answers_stands_in_its_log_which_has_a_bound(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert typed(tmp_path, "add", "noisy", sys.executable, "-c", NOISY, "{}") == DONE
+    said = capfd.readouterr()
+    assert "noisy: 1 tools" in said.out and said.err == "" and "noisy__echo⟦U+000A⟧  (not offered" in said.out
+    log = tmp_path / "servers" / "noisy.test.log"
+    assert log.stat().st_size < PRINTED
+    assert "ready" in log.read_text("utf-8")
+
+
+def test_a_server_that_does_not_keep_to_the_protocol_is_told_where(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert typed(tmp_path, "add", "noisy", sys.executable, "-c", NOISY, "7") == FAILED
+    assert "It is not as the protocol has it, at tools.0.inputSchema.properties:" in capfd.readouterr().err

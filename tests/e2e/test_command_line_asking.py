@@ -1,6 +1,8 @@
 """A command that asks: what it prints, how long it waits, and what the person's own commands are told."""
 
 import json
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -89,3 +91,15 @@ def test_a_run_that_is_over_says_what_can_be_done(terminal: Terminal) -> None:
     done = terminal("resume", session)
     assert done.code == 1 and "It reached its limit." in done.err
     assert f"journeyman fork {session} --say TEXT" in done.err
+
+
+def test_a_form_is_answered_with_a_line_for_each_question(terminal: Terminal) -> None:
+    program = Path(__file__).parents[1] / "servers" / "asking.py"
+    assert terminal("mcp", "add", "who", sys.executable, str(program)).code == 0
+    terminal.script({"calls": [{"name": "who__greet", "arguments": {}}]}, {"text": "It said: {{result}}"})
+    done = terminal.run("--allow", "who__greet")
+    assert done.code == 3 and "TEXT, with a line for each question" in done.out
+    (question,) = waiting(terminal)
+    assert terminal("answer", question, "Quinn\n\nlarge\nYes").code == 0
+    done = terminal("resume", terminal.session(), "--again")
+    assert "It said: Quinn, 30, large, True." in done.out

@@ -117,6 +117,24 @@ def test_a_question_survives_a_crash_and_its_answer_is_found_when_the_call_is_ma
     bounded(test())
 
 
+def test_a_question_that_is_open_when_journeyman_is_closed_is_answered_later(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with opened(tmp_path) as scene:
+            await added(scene)
+            session = await begun(scene, calling("who__word"))
+            question = await asked(scene)
+        async with opened(tmp_path) as scene:
+            assert [each.id for _, each in scene.engine.questions()] == [question.id]
+            await scene.engine.answer(question.id, Answer(text="moss"))
+            with pytest.raises(Problem, match="may have run"):
+                await scene.engine.resume(session)
+            await scene.engine.resume(session, "again")
+            await scene.engine.wait(session)
+            assert said(await scene.events(session)) == ["The word is moss."]
+
+    bounded(test())
+
+
 def test_a_call_that_is_not_made_again_takes_its_question_back(tmp_path: Path) -> None:
     async def test() -> None:
         async with opened(tmp_path) as scene:

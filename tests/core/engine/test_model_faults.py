@@ -205,6 +205,18 @@ def test_m19_half_characters_and_nul_are_kept_and_sent_again(tmp_path: Path) -> 
     bounded(test())
 
 
+def test_m14_a_call_that_the_length_of_the_reply_cut_says_so(tmp_path: Path) -> None:
+    async def test() -> None:
+        one = {"index": 0, "id": "x", "function": {"name": "write", "arguments": '{"path": "a.txt", "content": "on'}}
+        cut = answer(stream(chunk(tool_calls=[one]), chunk("length")))
+        status, events, _ = await travelled(tmp_path, cut, GOOD)
+        (refused,) = of(CallRefused, events)
+        assert status == "done" and "it reached the most that one may have" in refused.reason.head
+        assert [reply.note != "" for reply in of(Replied, events)] == [True, False]
+
+    bounded(test())
+
+
 def test_m20_an_empty_reply_after_work_ends_it(tmp_path: Path) -> None:
     """Some models have nothing to add once the work is done; only an answer to a person must hold something."""
 

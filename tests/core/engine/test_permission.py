@@ -52,6 +52,18 @@ def test_nothing_happens_before_the_word_and_it_is_found_where_questions_are(tmp
     bounded(main())
 
 
+def test_nobody_is_asked_about_a_difference_that_cannot_be_read(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            script = played(calling("patch", diff="*** Begin Patch"), {"text": "Done."})
+            session = await scene.start(script, mode="edits")
+            await scene.until(RunEnded)
+            (refused,) = await events_of(scene, session, CallRefused, ConsentAsked)
+            assert "unified difference" in refused.reason.head
+
+    bounded(main())
+
+
 def test_what_is_allowed_unasked_names_its_cause_in_the_same_breath(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as scene:

@@ -318,3 +318,9 @@ def test_a_history_that_begins_with_the_model() -> None:
     body = exchange("anthropic", answer(b"{}", "application/json"), request=request)[1].requests[0].json
     assert [turn["role"] for turn in body["messages"]] == ["user", "assistant", "user"]
     assert all(block.get("text", "x").strip() for turn in body["messages"] for block in turn["content"])
+
+
+@pytest.mark.parametrize(("finish", "said"), [("length", "the most that one may have"), ("content_filter", "withheld")])
+def test_a_reply_that_was_not_let_go_on_says_so(finish: str, said: str) -> None:
+    got, _ = exchange("chat", answer(stream(chunk(content="Once upon"), chunk(finish))))
+    assert got.kind == "" and got.text == "Once upon" and said in got.note

@@ -281,3 +281,13 @@ def test_names_of_tools_fit_the_wire_and_come_back() -> None:
 def test_closed_schemas() -> None:
     assert is_closed(CLOSED) and not is_closed(READ.schema)
     assert not is_closed({**CLOSED, "required": []}) and not is_closed({"type": "array", "items": {"type": "object"}})
+
+
+@pytest.mark.parametrize("wire", FOUR)
+@pytest.mark.parametrize("arguments", ['{"path": "a.txt", "content": "oo', '["a.txt"]', "7", ""])
+def test_arguments_that_are_no_object_go_back_as_one(wire: str, arguments: str) -> None:
+    """Servers that read the arguments of the past refuse others, and every later request of the session with them."""
+    history = (said("write"), called(Call("r1c1", "write", Text(arguments))), returned("r1c1", "wrong", failed=True))
+    words = json.dumps(sent(wire, asking(*history)))
+    given = {"arguments": arguments} if arguments else {}
+    assert json.dumps(given) in words or json.dumps(json.dumps(given)) in words

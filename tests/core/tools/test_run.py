@@ -74,6 +74,11 @@ def test_failures_say_why(sandbox: Sandbox, ground: Ground) -> None:
         assert "protected: sitecustomize.py" in made.use("echo x > sitecustomize.py").output
 
 
+def test_a_command_with_a_nul_is_none(sandbox: Sandbox, ground: Ground) -> None:
+    with bench(sandbox, ground.folder) as made, pytest.raises(Problem, match="There is a NUL in it"):
+        made.use("echo a\0b")
+
+
 def test_protected_files_found_on_the_way(ground: Ground) -> None:
     subprocess.run(["git", "init", "-q", ground.folder / "deep/er"], check=True)
     (ground.folder / "deep/.env").write_text("KEY=canary")
