@@ -60,6 +60,23 @@ def test_a_memory_from_its_beginning_to_its_end(typed: Typed) -> None:
     assert "There is no memory" in typed("memory", "show", name, code=FAILED)
 
 
+def test_a_change_is_taken_back_by_the_start_of_a_name_and_back_again(typed: Typed) -> None:
+    name = typed("memory", "add", "The port is 8080.").split()[1]
+    typed("memory", "pin", name[:6])
+    assert typed("memory", "undo", name[:6]).startswith(f"Taken back: {name}")
+    gone = typed("memory", "undo", name[:6])
+    assert gone.startswith("Taken back. Nothing is left of it.") and typed.rows("list") == []
+    assert typed(*gone.split("journeyman ")[1].split()).startswith(f"Taken back: {name}")
+    assert [row["id"] for row in typed.rows("list")] == [name]
+
+
+def test_an_edit_of_nothing_is_no_version(typed: Typed) -> None:
+    name = typed("memory", "add", "The port is 8080.").split()[1]
+    assert "Nothing was named" in typed("memory", "edit", name, code=FAILED)
+    typed("memory", "edit", name, "The port is 8080.")
+    assert [row["version"] for row in typed.rows("list")] == [1]
+
+
 def test_for_a_folder_and_all_of_it(typed: Typed, tmp_path: Path) -> None:
     typed("memory", "add", "--kind", "heuristic", "--when", "it rains", "--do", "close the roof", "--folder", ".")
     (row,) = typed.rows("list", "--folder", ".")
@@ -84,6 +101,9 @@ def test_out_and_in(typed: Typed, tmp_path: Path) -> None:
 def test_what_is_wrong_is_said(typed: Typed) -> None:
     assert "It tells a secret" in typed("memory", "add", "The password is hunter2", code=FAILED)
     assert "Name a memory" in typed("memory", "forget", code=FAILED)
+    assert "signs that are no text" in typed("memory", "add", "caf\udce9 is nice", code=FAILED)
+    assert "whole number" in typed("memory", "list", "--limit", "9" * 30, code=USAGE)
+    assert "whole number" in typed("memory", "search", "x", "--limit", "-1", code=USAGE)
     assert "invalid choice" in typed("memory", "add", "x", "--kind", "opinion", code=USAGE)
 
 
