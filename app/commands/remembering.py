@@ -238,7 +238,8 @@ def _change(change: Change) -> str:
 
 
 def _back(gone: Sequence[str]) -> str:
-    return f" Back with: journeyman memory restore {gone[0]}" if gone else ""
+    rest = f", so too {', '.join(gone[1:])}" if gone[1:] else ""
+    return f" Back with: journeyman memory restore {gone[0]}{rest}" if gone else ""
 
 
 def _day(at: int) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from app.commands.exits import DONE, FAILED, USAGE
 from app.main import main
+from tests.core.engine.scenes import calling, played
 from tests.core.memory.small_model import small_model
 
 
@@ -85,6 +86,16 @@ def test_for_a_folder_and_all_of_it(typed: Typed, tmp_path: Path) -> None:
     assert "close the roof" in typed("memory", "search", "rain on the roof", "--folder", ".")
     assert typed("memory", "forget", "--folder", ".").startswith("Forgot 0. What you wrote yourself was kept.")
     assert "learnt 1" in typed("memory", "journey") and typed("memory", "tidy") == "Archived 0.\n"
+
+
+def test_all_that_was_forgotten_with_a_session_is_named(typed: Typed, tmp_path: Path) -> None:
+    facts = ("The key lies under the pot.", "Bread is baked on Mondays.")
+    calls = (calling("remember", kind="knowledge", text=text) for text in facts)
+    (tmp_path / "work" / "script.json").write_text(played(*calls, {"text": "ok"}))
+    session = typed("run", "Learn.", "--script", "script.json", "--mode", "trust").split()[1]
+    learnt = [str(row["id"]) for row in typed.rows("list")]
+    gone = typed("memory", "forget", "--session", session)
+    assert len(learnt) == 3 and all(name in gone for name in learnt) and typed.rows("list") == []
 
 
 def test_out_and_in(typed: Typed, tmp_path: Path) -> None:

@@ -120,6 +120,9 @@ def test_proposals_are_listed_kept_taken_back_and_rejected(typed: Typist, tmp_pa
     (line,) = typed.lines("proposals", "list", "--all")
     assert line["state"] == "undone"
     assert "is open" in typed("proposals", "undo", made.id)
+    assert "is kept" in typed("proposals", "keep", made.id) and "archived" not in typed("skills", "list")
+    typed("proposals", "undo", made.id)
+    typed("proposals", "undo", made.id)
     assert "is rejected" in typed("proposals", "reject", made.id)
     assert "cannot be decided" in typed("proposals", "keep", made.id, ends=FAILED)
     assert "no proposal" in typed("proposals", "keep", "nothing", ends=FAILED)
