@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NoReturn, get_args
 
 from app.agent_arguments import agent_actions
+from app.amounts import amount, count, speed
 from app.memory_arguments import memory_actions
 from app.server_arguments import server_actions
 from app.skill_arguments import proposal_actions, skill_actions
@@ -89,15 +90,15 @@ def _run(commands: "argparse._SubParsersAction[_Parser]") -> None:
         "--model", metavar="P/M", default="", help="this model, as PROVIDER/MODEL (else the one that is set)"
     )
     run.add_argument("--effort", choices=EFFORTS, default="", help="how long the model may think")
-    run.add_argument("--max-output", type=_count, default=0, metavar="N", help="tokens of one reply")
-    run.add_argument("--temperature", type=_amount, metavar="X", help="how freely the model chooses its words")
+    run.add_argument("--max-output", type=count, default=0, metavar="N", help="tokens of one reply")
+    run.add_argument("--temperature", type=amount, metavar="X", help="how freely the model chooses its words")
     cost = "US dollars, where the price of the model is known; 0 means no limit (else as set)"
-    run.add_argument("--max-cost", type=_amount, metavar="X", help=cost)
+    run.add_argument("--max-cost", type=amount, metavar="X", help=cost)
     demo = _add(commands, "demo", "Play the built-in demo in a sample folder. No network, no key.")
     for command in (run, demo):
         _mode(command, DEFAULT_MODE if command is run else "trust")
         command.add_argument(
-            "--max-rounds", type=_count, metavar="N", help="0 means no limit (else as set, at first 60)"
+            "--max-rounds", type=count, metavar="N", help="0 means no limit (else as set, at first 60)"
         )
         command.add_argument("--answer", action="append", default=[], metavar="TEXT", help="answers, in order")
         command.add_argument("--no-questions", action="store_true", help="every question and every request is declined")
@@ -152,7 +153,7 @@ def _how_to_ask(command: argparse.ArgumentParser) -> None:
     often = "how often the agent may ask: 5, 3 or 1 questions a run (else balanced, 3)"
     command.add_argument("--autonomy", choices=("cautious", "balanced", "decisive"), default="balanced", help=often)
     minutes = "how long a question waits, and this command with it (else it ends with code 3, and the question stays)"
-    command.add_argument("--answer-minutes", type=_amount, default=0.0, metavar="N", help=minutes)
+    command.add_argument("--answer-minutes", type=amount, default=0.0, metavar="N", help=minutes)
     then = "after that: pause the run, or go on with the default that the agent stated (else pause)"
     command.add_argument("--unanswered", choices=("pause", "default"), default="pause", help=then)
 
@@ -199,11 +200,11 @@ def _looking(commands: "argparse._SubParsersAction[_Parser]") -> None:
     _json(compare, "print the pairs of steps, one JSON object a line, then the figures")
     usage = _add(commands, "usage", "Show tokens, cost and time by day, model or folder.")
     usage.add_argument("--by", choices=("day", "model", "folder"), default="day", help="what to add up (else day)")
-    usage.add_argument("--days", type=_count, default=0, metavar="N", help="only the last N days (else all)")
+    usage.add_argument("--days", type=count, default=0, metavar="N", help="only the last N days (else all)")
     usage.add_argument("--csv", action="store_true", help="print a table for other programs")
     _json(usage)
     failures = _add(commands, "failures", "List the runs that went wrong, the newest first.")
-    failures.add_argument("--limit", type=_count, default=20, metavar="N", help="at most so many (else 20)")
+    failures.add_argument("--limit", type=count, default=20, metavar="N", help="at most so many (else 20)")
     other = failures.add_mutually_exclusive_group()
     other.add_argument("--repeated", action="store_true", help="errors that came more than once")
     other.add_argument("--by", choices=("tool", "decision"), help="how often what was chosen worked, of how many")
@@ -213,12 +214,12 @@ def _looking(commands: "argparse._SubParsersAction[_Parser]") -> None:
 def _history(commands: "argparse._SubParsersAction[_Parser]") -> None:
     fork = _add(commands, "fork", "Begin a session with the steps of another; that one is left as it is.")
     fork.add_argument("session", metavar="SESSION")
-    fork.add_argument("--at", type=_count, default=0, metavar="STEP", help="up to the end of this step (else all)")
+    fork.add_argument("--at", type=count, default=0, metavar="STEP", help="up to the end of this step (else all)")
     how = fork.add_mutually_exclusive_group()
     how.add_argument("--say", metavar="TEXT", default="", help="go on with this message")
     how.add_argument("--instead", metavar="TEXT", default="", help="send the message of the run in these words")
     how.add_argument("--again", action="store_true", help="let the run be done once more")
-    fork.add_argument("--run", type=_count, default=0, metavar="N", help="of which run (else the last)")
+    fork.add_argument("--run", type=count, default=0, metavar="N", help="of which run (else the last)")
     fork.add_argument("--model", metavar="NAME", default="", help="with --again: by this model")
     fork.add_argument("--script", metavar="FILE", help="with --again: by this script")
     left_out = "with --again: without this memory or skill, to compare both"
@@ -231,7 +232,7 @@ def _history(commands: "argparse._SubParsersAction[_Parser]") -> None:
     rewind = _add(commands, "rewind", "Put the files that the agent changed back to how they were after a step.")
     rewind.add_argument("session", metavar="SESSION")
     place = rewind.add_mutually_exclusive_group(required=True)
-    place.add_argument("--to", type=_count, default=None, metavar="STEP", help="after this step; 0 is before the first")
+    place.add_argument("--to", type=count, default=None, metavar="STEP", help="after this step; 0 is before the first")
     place.add_argument("--undo", action="store_true", help="take back the last rewind")
     rewind.add_argument("--preview", action="store_true", help="only say what would change")
     rewind.add_argument(
@@ -243,14 +244,14 @@ def _history(commands: "argparse._SubParsersAction[_Parser]") -> None:
     verdict.add_argument("verdict", choices=("up", "down", "none"), help="none takes it back")
     verdict.add_argument("--note", metavar="TEXT", default="", help="why")
     verdict.add_argument("--tag", action="append", default=[], metavar="TAG", help="to find it by")
-    verdict.add_argument("--run", type=_count, default=0, metavar="N", help="of which run (else the last)")
+    verdict.add_argument("--run", type=count, default=0, metavar="N", help="of which run (else the last)")
 
 
 def _replay(commands: "argparse._SubParsersAction[_Parser]") -> None:
     replay = _add(commands, "replay", "Play a session from its own record: no model, no key, no effects.")
     replay.add_argument("session", metavar="SESSION")
     pace = replay.add_mutually_exclusive_group()
-    pace.add_argument("--speed", type=_speed, default=0.0, metavar="X", help="X times as fast as it was (else at once)")
+    pace.add_argument("--speed", type=speed, default=0.0, metavar="X", help="X times as fast as it was (else at once)")
     pace.add_argument("--step", action="store_true", help="wait for Enter before each step")
     _json(replay, "print the entries that are made, one JSON object a line")
 
@@ -338,32 +339,6 @@ def _care(commands: "argparse._SubParsersAction[_Parser]") -> None:
     _add(commands, "compact", "Make the data file as small as it can be.")
     shots = _add(commands, "screenshots", "Take pictures of every screen.")
     shots.add_argument("folder", metavar="DIR")
-
-
-def _speed(text: str) -> float:
-    try:
-        speed = float(text)
-    except ValueError:
-        speed = 0.0
-    if not 0 < speed < 1e6:
-        raise argparse.ArgumentTypeError("expected a number above 0")
-    return speed
-
-
-def _amount(text: str) -> float:
-    try:
-        amount = float(text)
-    except ValueError:
-        amount = -1.0
-    if not 0 <= amount < 1e6:
-        raise argparse.ArgumentTypeError("expected a number, 0 or more")
-    return amount
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise argparse.ArgumentTypeError("expected a whole number, 0 or more")
-    return int(text)
 
 
 def _servers(commands: "argparse._SubParsersAction[_Parser]") -> None:

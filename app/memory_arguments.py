@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable
 
+from app.amounts import count
 from core.domain.memory import KINDS
 
 Add = Callable[[str, str], argparse.ArgumentParser]
@@ -99,7 +100,7 @@ def _named(command: argparse.ArgumentParser) -> None:
 
 
 def _few(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--limit", type=int, metavar="N", default=0, help="at most so many")
+    command.add_argument("--limit", type=count, metavar="N", default=0, help="at most so many")
     _json(command)
 
 

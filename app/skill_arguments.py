@@ -4,6 +4,8 @@ import argparse
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from app.amounts import count
+
 Add = Callable[[str, str], argparse.ArgumentParser]
 
 # Words on one skill, and what they do.
@@ -49,7 +51,7 @@ def skill_actions(add: Add) -> None:
     diff.add_argument("a", metavar="OLD", type=int)
     diff.add_argument("b", metavar="NEW", type=int, nargs="?", default=0, help="(else as it is now)")
     restore = _named(add("restore", "Make an old version the newest."))
-    restore.add_argument("number", metavar="N", type=int)
+    restore.add_argument("number", metavar="N", type=count)
     _json(_named(add("used", "List the runs that used a skill, and how they went.")))
     rename = _named(add("rename", "Give a skill of the library another name."))
     rename.add_argument("to", metavar="NEW")

@@ -31,8 +31,11 @@ FIGURES = ("steps", "failed", "seconds", "tokens", "cost")
 async def failures(context: Context) -> int:
     typed, past = context.typed, context.engine.past
     if not typed.repeated and not typed.by:
-        for each in await past.failures(typed.limit):
+        found = await past.failures(typed.limit)
+        for each in found:
             _tell_failure(context, each)
+        if not found and not typed.json:
+            context.out.write("No run went wrong.")
         return DONE
     made = [run async for run in past.all_runs()]
     if typed.repeated:
@@ -103,7 +106,8 @@ def _tell_repeated(context: Context, error: Repeated) -> None:
         plain = {"tool": error.tool, "error": error.error, "example": error.example, "count": error.count}
         context.out.json(plain | {"runs": runs, "last": moment(error.last)})
     else:
-        context.out.write(f"{error.count:4} × in {runs} run{'' if runs == 1 else 's'}  {error.tool}: {error.example}")
+        said = error.example or "(it said nothing)"
+        context.out.write(f"{error.count:4} × in {runs} run{'' if runs == 1 else 's'}  {error.tool}: {said}")
 
 
 def _tell_share(context: Context, share: Share) -> None:

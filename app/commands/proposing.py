@@ -13,8 +13,11 @@ from core.domain.proposal import Proposal
 async def proposals(context: Context) -> int:
     typed, tray = context.typed, context.engine.proposals
     if typed.action == "list":
-        for each in tray.list(None if typed.all else "open", typed.of):
+        found = tray.list(None if typed.all else "open", typed.of)
+        for each in found:
             _tell(context, each)
+        if not found and not typed.json:
+            context.out.write("Nothing waits for you.")
         return DONE
     if typed.action == "show":
         _show(context, tray.one(typed.proposal))
@@ -35,7 +38,9 @@ def _tell(context: Context, each: Proposal) -> None:
         return
     strangers = "  read before: " + ", ".join(each.taint) if each.taint else ""
     state = "" if each.state == "open" else f" [{each.state}]"
-    context.out.write(f"{each.id}  {each.what} {each.of} {each.target}{state}  {each.reason}{strangers}")
+    text = f" “{' '.join(each.text.split())}”" if each.of == "memory" else ""  # of a skill it is a page
+    named = " ".join(filter(None, (each.of, each.target)))
+    context.out.write(f"{each.id}  {each.what} {named}{text}{state}  {each.reason}{strangers}")
 
 
 def _show(context: Context, each: Proposal) -> None:

@@ -81,6 +81,8 @@ async def _edit(context: Context) -> None:
     place = ""
     if typed.folder or typed.agent or typed.session or typed.everywhere:
         reach, place = _place(context)
+    if not (typed.text or typed.kind or reach):
+        raise Problem("Nothing was named.", "", "Say what it says now, its kind, or whom it is for.")
     edited = await context.engine.memory.edit(
         typed.memory, typed.text or "", base=typed.base, kind=typed.kind or None, reach=reach, place=place
     )
@@ -120,11 +122,14 @@ async def _archive(context: Context) -> None:
 
 
 async def _undo(context: Context) -> None:
-    left = await context.engine.memory.undo(context.typed.memory, context.typed.change)
-    if left is None:
-        context.out.write("Taken back. Nothing is left of it; the same again brings it back.")
-    else:
+    typed, memory = context.typed, context.engine.memory
+    changes = await memory.changes(typed.memory)
+    left = await memory.undo(typed.memory, typed.change)
+    if left is not None:
         _say(context, "Taken back", left)
+        return
+    back = f"journeyman memory undo {changes[0].memory} --change {len(changes) + 1}"
+    context.out.write(f"Taken back. Nothing is left of it. Back with: {back}")
 
 
 async def _tidy(context: Context) -> None:
@@ -233,7 +238,8 @@ def _change(change: Change) -> str:
 
 
 def _back(gone: Sequence[str]) -> str:
-    return f" Back with: journeyman memory restore {gone[0]}" if gone else ""
+    rest = f", so too {', '.join(gone[1:])}" if gone[1:] else ""
+    return f" Back with: journeyman memory restore {gone[0]}{rest}" if gone else ""
 
 
 def _day(at: int) -> str:

@@ -79,14 +79,14 @@ async def _add(context: Context) -> int:
     typed, engine = context.typed, context.engine.skills
     brought = await engine.bring(_path(context), typed.names, replace=typed.replace)
     for each in brought:
-        if typed.trust and each.version:
-            row = next(row for row in await engine.list() if row.key == each.key)
+        row = next((row for row in await engine.list() if row.key == each.key), None)
+        if typed.trust and each.version and row:
             await engine.trust(row.key, row.digest)
-        _tell_import(context, each)
+        _tell_import(context, each, trusted=typed.trust or bool(row and row.state not in ("untrusted", "changed")))
     return DONE if any(each.version for each in brought) else FAILED
 
 
-def _tell_import(context: Context, each: Imported) -> None:
+def _tell_import(context: Context, each: Imported, *, trusted: bool) -> None:
     if context.typed.json:
         context.out.json(asdict(each) | {"findings": [asdict(finding) for finding in each.findings]})
         return
@@ -95,7 +95,7 @@ def _tell_import(context: Context, each: Imported) -> None:
         return
     name = each.key.partition("/")[2]
     told = "it was there already" if each.clash == "same" else f"added as {name}, version {each.version}"
-    trust = "" if context.typed.trust else f"; look at it, then `journeyman skills trust {name}`"
+    trust = "" if trusted else f"; look at it, then `journeyman skills trust {name}`"
     context.out.write(f"{each.name}: {told}{trust}")
     _tell(context, [finding for finding in each.findings if finding.level != "note"])
 

@@ -10,7 +10,7 @@ from core.timeline.spending import Sum, as_csv, grouped, total
 
 async def usage(context: Context) -> int:
     typed, out = context.typed, context.out
-    since = now() - int(timedelta(days=typed.days).total_seconds()) * SECOND if typed.days else 0
+    since = max(0, now() - int(timedelta(days=typed.days).total_seconds()) * SECOND) if typed.days else 0
     rows = await context.engine.used(since)
     if typed.csv:
         out.write(as_csv(rows).rstrip("\n"))

@@ -1,6 +1,6 @@
 """Rows a person reads, and the pen that writes them: numbers them, keeps the open ones, collects what changed."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -9,6 +9,7 @@ from core.domain.events import Entry
 from core.domain.text import Text
 
 OBJECT_LIMIT = 300
+PROPOSED = MappingProxyType({"remember": "", "forget": "forget "})  # rows that a proposal takes, and how it says so
 OPEN = frozenset({"running", "waiting", "unknown", "interrupted", "paused"})
 
 
@@ -111,6 +112,12 @@ class Pen:
         """Another status, still open."""
         if step := self.outline.open.get(key):
             self._put(step._replace(status=status, last=self.entry.seq))
+
+    def propose(self, numbers: Collection[int]) -> None:
+        """What the open rows of these numbers were to do to memory waits for the person's word."""
+        for step in [one for one in self.outline.open.values() if one.number in numbers and one.kind in PROPOSED]:
+            said = line(f"{PROPOSED[step.kind]}{step.object}")
+            self._put(step._replace(kind="proposal", object=said, last=self.entry.seq))
 
     def close(
         self,

@@ -133,7 +133,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
                 changed.add("reply", "stopped", object=line(text))
         case Retried(trouble=trouble, wait_s=wait_s):
             changed.close("request", "failed", object=line(trouble.what), marks={"wait_ms": int(wait_s * 1000)})
-        case Delegated() | DelegateEnded() | MemoryRecalled() | MemoryFailed():
+        case Delegated() | DelegateEnded() | MemoryRecalled() | MemoryFailed() | ProposalMade():
             _beside(entry.event, changed)
         case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | Tainted() | HookRan():
             _call(entry.event, changed)
@@ -152,7 +152,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             pass  # said by the list, or by the row of their call
         case SandboxProven(level="verified", open=()) | QueueChanged(did="moved") | RecordKept():
             pass  # as it should be, seen where it waits, or counted where a reading ends
-        case SkillUsed() | ProposalMade() | TranscriptRead(more=True):
+        case SkillUsed() | TranscriptRead(more=True):
             pass  # said by the row of their call, or where the reading ends
         case (
             LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | CallsWritten() | SandboxProven()
@@ -201,7 +201,7 @@ def _command(event: CommandEnded, changed: "_Pen") -> None:
     changed.add("command", status, object=line(event.command), numbered=True, marks=marks)
 
 
-def _beside(event: Delegated | DelegateEnded | MemoryRecalled | MemoryFailed, changed: "_Pen") -> None:
+def _beside(event: Delegated | DelegateEnded | MemoryRecalled | MemoryFailed | ProposalMade, changed: "_Pen") -> None:
     """What other sessions gave: in the row of the call what a sub-agent used, in one of its own what is remembered."""
     match event:
         case Delegated(call_id=call):
@@ -213,6 +213,8 @@ def _beside(event: Delegated | DelegateEnded | MemoryRecalled | MemoryFailed, ch
             count = "1 memory" if len(items) == 1 else f"{len(items)} memories"
             said = f"{count}: {'; '.join(item.text for item in items)}"
             changed.add("memory", "done", object=line(said), marks={"memories": len(items)})
+        case ProposalMade(steps=steps):
+            changed.propose(steps)
         case MemoryFailed(doing=doing, trouble=trouble):
             changed.add("notice", "failed", object=line(f"memory failed at {doing}: {trouble.what}"))
 

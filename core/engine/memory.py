@@ -173,6 +173,11 @@ class Memory:
         """Take a change back, the last that counts for 0; None where that leaves nothing of it."""
         return await self._memories.undo(name, number)
 
+    async def changes(self, name: str) -> tuple[Change, ...]:
+        """All that happened to one, in order, also where nothing is left of it."""
+        known = self._memories.memory(name).id if self._is_there(name) else name
+        return tuple(self._memories.changes(known))
+
     async def forget_session(self, session: str) -> Forgotten:
         """Forget what was learnt from a session, but not what a person wrote, and reject what it still proposes."""
         gone = await self._memories.forget_all(session=session)
@@ -212,9 +217,17 @@ class Memory:
         source = Source(by, why=f"from {file.name}")
         told = await asyncio.to_thread(_said_in, file)
         made = [replace(one, reach=reach, place=place) if place else one for one in told]
-        for one in made:
-            self._memories.check(one)  # first: nothing is half taken in
+        for number, one in enumerate(made, 1):  # first: nothing is half taken in
+            self._check(one, f"memory {number} of {file.name}")
         return [await self._memories.keep(one, source) for one in made]
+
+    def _check(self, said: Said, named: str) -> None:
+        try:
+            self._memories.check(said)
+        except Problem as problem:
+            trouble = problem.trouble
+            what = f"Nothing was taken in, because of {named}."
+            raise Problem(what, f"{trouble.what} {trouble.why}".strip(), "Correct it in the file.") from problem
 
     async def meaning(self) -> Standing:
         """Which model tells what memories mean, what is wrong with it, and how many it has seen."""
@@ -240,10 +253,12 @@ class Memory:
 def _said_in(file: Path) -> list[Said]:
     from core.store.foreign_memory import alma, is_database
 
+    if file.exists() and not file.is_file():
+        raise Problem(f"{file} is no ordinary file.", "", "Name a file.")
     try:
         if is_database(file):
             return [Said(**one) for one in alma(file)]
-        text = file.read_text("utf-8")
+        text = file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise Problem(f"{file} cannot be read.", f"{error}.", "Name a file that is there.") from error
     return of_lines(text) if file.suffix.lower() == ".md" else imported(text)

@@ -63,7 +63,7 @@ class Past:
         """The newest runs that went wrong. Sessions that ended before all of them are not read."""
         found: list[Failure] = []
         for row in self._reader.sessions():
-            if len(found) >= limit and row.updated <= found[-1].at:
+            if len(found) >= limit and (not found or row.updated <= found[-1].at):
                 break
             if row.runs:
                 found = _merged(found, await self.runs(row.id), limit)

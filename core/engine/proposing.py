@@ -113,6 +113,7 @@ class SkillKeeper:
             return key
         if wanted.what == "create" and self._library.head(key):
             if self._library.text(key) == wanted.text:
+                await self._library.archive(key, False)  # where it was kept before, and taken back
                 return f"{key} {self._library.head(key)}"
             do = "Edit it and give it another name, or reject it."
             raise Problem(f"There is a skill {key[len(OWN) :]!r} by now.", "Nothing is overwritten.", do)

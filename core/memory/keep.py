@@ -75,6 +75,8 @@ def checked(said: Said, limits: Limits | None = None) -> Said:
         said.kind, text, said.reach, place, said.around[:AROUND], sure, _parts(said.parts) if said.parts else {}
     )
     whole = " ".join((text, made.around, *made.parts.values()))
+    if any("\ud800" <= sign <= "\udfff" for sign in whole + place):
+        raise Problem("This cannot be remembered.", "It holds signs that are no text.", "Say it without them.")
     if why := refusal(whole) or (limits.refusal(made) if limits else ""):
         raise Problem("This is not remembered.", why, "Say it without that, or not at all.")
     return made

@@ -128,13 +128,15 @@ class Memories:
         """Take a change back, the last one that still counts for 0; None where nothing is left of the memory."""
 
         def take_back(rows: MemoryRows) -> Memory | None:
-            told = rows.changes(name)
+            memory = _named(rows, name)
+            known = memory.id if memory else name  # of what is gone the whole id still names its changes
+            told = rows.changes(known)
             back = {one.back for one in told if one.did == "undone"}
             counting = [one.number for one in told if one.did != "undone" and one.number not in back]
             chosen = number or (counting[-1] if counting else 0)
             if not 1 <= chosen <= len(told):
-                raise Problem("There is nothing to take back.", f"Memory {name} has no such change.", "")
-            return rows.write(Change(name, len(told) + 1, self._clock(), "undone", "person", back=chosen))
+                raise Problem("There is nothing to take back.", f"Memory {known} has no such change.", "")
+            return rows.write(Change(known, len(told) + 1, self._clock(), "undone", "person", back=chosen))
 
         return await self.book.write(take_back)
 
@@ -202,7 +204,7 @@ class Memories:
                     f"It is at version {memory.version}, not {base}.",
                     "Look at it.",
                 )
-            if _is_so(memory, did):
+            if _is_so(memory, did) or said == memory.said:
                 return memory
             change = Change(memory.id, memory.version + 1, self._clock(), did, by.by, said, by.session, by.seq, by.why)
             return rows.write(change) or memory

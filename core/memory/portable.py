@@ -1,6 +1,7 @@
 """Memories as JSON and as plain files of others: what goes out comes in again, and nothing is half taken in."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import Any, cast
@@ -9,6 +10,8 @@ from core.domain.memory import Memory, Said
 from core.domain.problems import Problem
 
 FORM = 1
+ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+")
+FENCE = re.compile(r"`{3,}[^`]*|~{3,}.*")
 NAMES = frozenset(field.name for field in fields(Said))
 
 
@@ -58,25 +61,33 @@ def _said(plain: Any, number: int) -> Said:
 
 
 def of_lines(text: str) -> list[Said]:
-    """The entries of a MEMORY.md, USER.md or CLAUDE.md: its list items and paragraphs, each with its heading around."""
-    heading, found, lines = "", [], list[str]()
+    """The entries of a MEMORY.md, USER.md or CLAUDE.md: its list items and paragraphs, each with its heading around.
+
+    Code goes with the words right above it.
+    """
+    heading, found, lines, code = "", [], list[str](), False
 
     def close() -> None:
-        if words := " ".join(" ".join(lines).split()):
+        words = " ".join(" ".join(lines).split())
+        if any(sign.isalnum() for sign in words):
             found.append(Said("knowledge", words, around=heading))
         lines.clear()
 
     for line in text.replace("§", "\n\n").splitlines():
         bare = line.strip()
-        if bare.startswith("#"):
+        if FENCE.fullmatch(bare):
+            code = not code
+        elif code:
+            lines.append(bare)
+        elif bare.startswith("#"):
             close()
             heading = bare.strip("# ")
         elif not bare or set(bare) <= set("-=*_"):
             close()
         else:
-            if bare[:2] in {"- ", "* ", "+ "}:
+            if item := ITEM.match(bare):
                 close()
-                bare = bare[2:]
+                bare = bare[item.end() :]
             lines.append(bare)
     close()
     return found

@@ -49,8 +49,12 @@ async def bring(
 
     One with the name of another is kept beside it, or with `replace` as its next version.
     """
-    brought = []
-    for found, packed in await asyncio.to_thread(_looked, library, path, replace):
+    brought, looked = [], await asyncio.to_thread(_looked, library, path, replace)
+    there = {name for found, _ in looked for name in (found.name, found.key)}
+    if missing := next((name for name in names if name not in there), ""):
+        has = ", ".join(found.name for found, _ in looked[:20])
+        raise Problem(f"There is no skill {missing!r} in {path.name}.", f"It has: {has}.", "Nothing was added.")
+    for found, packed in looked:
         if found.trouble or (names and found.name not in names and found.key not in names):
             brought.append(found)
             continue

@@ -51,8 +51,8 @@ class Proposals:
 
     def one(self, name: str) -> Proposal:
         """By its id, or by enough of its start."""
-        pattern = name.replace("%", "") + "%"
-        found = self._read(f"SELECT {COLUMNS} FROM proposal WHERE id LIKE ? ORDER BY id LIMIT 2", pattern)
+        beginning = f"SELECT {COLUMNS} FROM proposal WHERE id >= ? AND id < ? ORDER BY id LIMIT 2"
+        found = self._read(beginning, name, name + "\U0010ffff")
         if len(found) != 1 or not name:
             why = "More than one begins so." if len(found) > 1 else ""
             raise Problem(f"There is no proposal {name!r}.", why, "List them with `journeyman proposals list`.")

@@ -19,8 +19,9 @@ def write_steps(db: sqlite3.Connection, session: int, steps: Iterable[Step]) -> 
     """Insert or replace rows; a step's key never changes."""
     db.executemany(
         f"INSERT INTO step ({STEP_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (id) DO UPDATE SET status = excluded.status, object = excluded.object, ended = excluded.ended,"
-        " tokens = excluded.tokens, cost = excluded.cost, marks = excluded.marks, last = excluded.last",
+        " ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, status = excluded.status, object = excluded.object,"
+        " ended = excluded.ended, tokens = excluded.tokens, cost = excluded.cost, marks = excluded.marks,"
+        " last = excluded.last",
         [
             (
                 key(session, s.row), s.number, s.kind, s.key, s.status, s.object, s.began, s.ended, s.run, s.depth,

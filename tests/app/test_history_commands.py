@@ -161,6 +161,7 @@ def test_no_run_begins_in_a_folder_whose_name_is_no_text(typed: Typed) -> None:
 
 def test_runs_are_judged_and_asked_about(typed: Typed, session: str) -> None:
     assert typed("failures", "--json") == 0 and typed.lines == []
+    assert typed("failures") == 0 and typed.out == "No run went wrong.\n"
     assert typed("verdict", session, "down", "--note", "Missed one", "--tag", "late") == 0
     assert typed("failures", "--json") == 0
     (failure,) = typed.lines
@@ -170,6 +171,7 @@ def test_runs_are_judged_and_asked_about(typed: Typed, session: str) -> None:
         "judged bad",
     )
     assert typed("failures") == 0 and "first wrong: read missing.txt" in typed.out
+    assert typed("failures", "--limit", "0", "--json") == 0 and typed.lines == []
     assert typed("failures", "--by", "tool") == 0 and "2 of 2" in typed.out and "0 of 1" in typed.out
     assert typed("failures", "--by", "decision", "--json") == 0
     assert {line["name"]: line["bad"] for line in typed.lines} == {"model scripted": 1, "read": 1, "write": 1}

@@ -7,6 +7,7 @@ import pytest
 
 from app.commands.exits import DONE, FAILED, USAGE
 from app.main import main
+from tests.core.engine.scenes import calling, played
 from tests.core.memory.small_model import small_model
 
 
@@ -60,6 +61,23 @@ def test_a_memory_from_its_beginning_to_its_end(typed: Typed) -> None:
     assert "There is no memory" in typed("memory", "show", name, code=FAILED)
 
 
+def test_a_change_is_taken_back_by_the_start_of_a_name_and_back_again(typed: Typed) -> None:
+    name = typed("memory", "add", "The port is 8080.").split()[1]
+    typed("memory", "pin", name[:6])
+    assert typed("memory", "undo", name[:6]).startswith(f"Taken back: {name}")
+    gone = typed("memory", "undo", name[:6])
+    assert gone.startswith("Taken back. Nothing is left of it.") and typed.rows("list") == []
+    assert typed(*gone.split("journeyman ")[1].split()).startswith(f"Taken back: {name}")
+    assert [row["id"] for row in typed.rows("list")] == [name]
+
+
+def test_an_edit_of_nothing_is_no_version(typed: Typed) -> None:
+    name = typed("memory", "add", "The port is 8080.").split()[1]
+    assert "Nothing was named" in typed("memory", "edit", name, code=FAILED)
+    typed("memory", "edit", name, "The port is 8080.")
+    assert [row["version"] for row in typed.rows("list")] == [1]
+
+
 def test_for_a_folder_and_all_of_it(typed: Typed, tmp_path: Path) -> None:
     typed("memory", "add", "--kind", "heuristic", "--when", "it rains", "--do", "close the roof", "--folder", ".")
     (row,) = typed.rows("list", "--folder", ".")
@@ -68,6 +86,16 @@ def test_for_a_folder_and_all_of_it(typed: Typed, tmp_path: Path) -> None:
     assert "close the roof" in typed("memory", "search", "rain on the roof", "--folder", ".")
     assert typed("memory", "forget", "--folder", ".").startswith("Forgot 0. What you wrote yourself was kept.")
     assert "learnt 1" in typed("memory", "journey") and typed("memory", "tidy") == "Archived 0.\n"
+
+
+def test_all_that_was_forgotten_with_a_session_is_named(typed: Typed, tmp_path: Path) -> None:
+    facts = ("The key lies under the pot.", "Bread is baked on Mondays.")
+    calls = (calling("remember", kind="knowledge", text=text) for text in facts)
+    (tmp_path / "work" / "script.json").write_text(played(*calls, {"text": "ok"}))
+    session = typed("run", "Learn.", "--script", "script.json", "--mode", "trust").split()[1]
+    learnt = [str(row["id"]) for row in typed.rows("list")]
+    gone = typed("memory", "forget", "--session", session)
+    assert len(learnt) == 3 and all(name in gone for name in learnt) and typed.rows("list") == []
 
 
 def test_out_and_in(typed: Typed, tmp_path: Path) -> None:
@@ -84,6 +112,9 @@ def test_out_and_in(typed: Typed, tmp_path: Path) -> None:
 def test_what_is_wrong_is_said(typed: Typed) -> None:
     assert "It tells a secret" in typed("memory", "add", "The password is hunter2", code=FAILED)
     assert "Name a memory" in typed("memory", "forget", code=FAILED)
+    assert "signs that are no text" in typed("memory", "add", "caf\udce9 is nice", code=FAILED)
+    assert "whole number" in typed("memory", "list", "--limit", "9" * 30, code=USAGE)
+    assert "whole number" in typed("memory", "search", "x", "--limit", "-1", code=USAGE)
     assert "invalid choice" in typed("memory", "add", "x", "--kind", "opinion", code=USAGE)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.commands.exits import DONE, FAILED
+from app.commands.exits import DONE, FAILED, USAGE
 from app.main import main
 from core.domain.proposal import Proposal
 from core.store.journal import Journal
@@ -114,12 +114,36 @@ def test_proposals_are_listed_kept_taken_back_and_rejected(typed: Typist, tmp_pa
     assert "+# Notes" in typed("proposals", "show", made.id[:4])
     (tmp_path / "work" / "mine.md").write_text(TEXT + "Mine.\n")
     assert "is kept: library/notes 1" in typed("proposals", "keep", made.id, "--text", "mine.md")
-    assert "Mine." in typed("skills", "show", "notes") and typed("proposals", "list") == ""
+    assert "Mine." in typed("skills", "show", "notes") and typed("proposals", "list") == "Nothing waits for you.\n"
     assert "is undone" in typed("proposals", "undo", made.id)
     assert "archived" in typed("skills", "list")
     (line,) = typed.lines("proposals", "list", "--all")
     assert line["state"] == "undone"
     assert "is open" in typed("proposals", "undo", made.id)
+    assert "is kept" in typed("proposals", "keep", made.id) and "archived" not in typed("skills", "list")
+    typed("proposals", "undo", made.id)
+    typed("proposals", "undo", made.id)
     assert "is rejected" in typed("proposals", "reject", made.id)
     assert "cannot be decided" in typed("proposals", "keep", made.id, ends=FAILED)
     assert "no proposal" in typed("proposals", "keep", "nothing", ends=FAILED)
+    assert "no proposal" in typed("proposals", "reject", "_" * len(made.id), ends=FAILED), "a sign of SQL names nothing"
+
+
+def test_a_proposed_memory_is_listed_with_its_words(typed: Typist) -> None:
+    opened = open_data(typed.home)
+    assert opened.database
+    book = Proposals(opened.path, opened.database, Journal(opened.database, Reader(opened.path)))
+    made = asyncio.run(book.make(Proposal("", "memory", "create", "", "The key lies under the pot.", "Said twice.")))
+    opened.database.close()
+    told = typed("proposals", "list")
+    assert told == f"{made.id}  create memory “The key lies under the pot.”  Said twice.\n"
+
+
+def test_what_is_added_again_or_is_not_there_is_said(typed: Typist, tmp_path: Path) -> None:
+    lay(tmp_path / "work" / "notes")
+    assert "journeyman skills trust notes" in typed("skills", "add", "notes")
+    typed("skills", "trust", "notes")
+    assert typed("skills", "add", "notes") == "notes: it was there already\n"
+    missing = typed("skills", "add", "notes", "letters", ends=FAILED)
+    assert "There is no skill 'letters' in notes." in missing and "It has: notes." in missing
+    assert "whole number" in typed("skills", "restore", "notes", "--", "-1", ends=USAGE)

@@ -27,3 +27,5 @@ def test_use_is_added_up_and_an_unknown_cost_is_null(home: Path, capsys: pytest.
     assert capsys.readouterr().out.startswith("day,model,folder")
     assert typed(home, "usage", "--days", "3") == DONE
     assert "No model" in capsys.readouterr().out
+    assert typed(home, "usage", "--days", "999999999", "--csv") == DONE, "as long as there are days"
+    assert "a/big" in capsys.readouterr().out

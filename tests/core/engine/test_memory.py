@@ -195,6 +195,8 @@ def test_the_agent_remembers_recalls_and_forgets(tmp_path: Path) -> None:
             assert "They like tea" in outputs[3].output.head and "no memory" in outputs[4].output.head
             assert outputs[5].output.head.startswith("Proposed as")
             assert (await scene.engine.memory.show(theirs)).listed.memory.standing == "active"
+            row = next(s for s in scene.engine.steps(scene.engine.sessions()[0]) if s.kind == "proposal")
+            assert row.object.startswith("forget ") and row.status == "done"
             kept = [one.memory for one in await scene.engine.memory.listed(kind="heuristic")]
             assert [(one.author, one.said.place) for one in kept] == [("agent", str(scene.folder))]
             started = next(e for e in scene.facts if isinstance(e.event, CallStarted))
@@ -261,6 +263,8 @@ def test_a_page_that_teaches_a_lesson_teaches_nothing_without_a_person(tmp_path:
             started = RunStarted("scripted", 9, Text(script), mode="trust", taint=("web: evil.example",))
             session = await scene.engine.start("Read the page.", scene.folder, started)
             await scene.engine.wait(session)
+            rows = {step.kind: step.object for step in scene.engine.steps(scene.engine.session(session))}
+            assert rows["proposal"] == lesson and "remember" not in rows, "nobody reads that it is remembered"
             assert lesson not in json.dumps([one.memory.said.text for one in await scene.engine.memory.listed()])
             waiting = scene.services.proposals.find(state="open", of="memory")
             assert [(one.text, one.taint) for one in waiting] == [(lesson, ("web: evil.example",))]

@@ -1,6 +1,7 @@
 """Memories go out and come in; what cannot be read is said, and nothing is half taken in."""
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +24,16 @@ LIST = """# Notes
 They like tea.
 §
 Knock twice.
+"""
+GUIDE = """# Work
+Test all of it with
+```sh
+# slow
+make test
+```
+1. Read it.
+2) Say it.
+- ✨
 """
 
 
@@ -63,10 +74,11 @@ def test_one_bad_memory_keeps_all_of_them_out(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path / "a") as scene:
             file = tmp_path / "in.json"
-            texts = [{"text": "Good and true."}, {"text": "The password is hunter2"}]
-            file.write_text(json.dumps({"journeyman": "memories", "form": 1, "memories": texts}))
-            with pytest.raises(Problem):
-                await scene.engine.memory.take_in(file)
+            for bad in ("The password is hunter2", "cut \ud800 in two", "word " * 1_000):
+                texts = [{"text": "Good and true."}, {"text": bad}]
+                file.write_text(json.dumps({"journeyman": "memories", "form": 1, "memories": texts}))
+                with pytest.raises(Problem, match=r"memory 2 of in\.json"):
+                    await scene.engine.memory.take_in(file)
             with pytest.raises(Problem):
                 await scene.engine.memory.take_in(tmp_path / "none.json")
             assert await scene.engine.memory.listed() == []
@@ -82,6 +94,28 @@ def test_lists_of_other_agents_are_taken_in() -> None:
         ("They like tea.", "The house"),
         ("Knock twice.", "The house"),
     ]
+
+
+def test_code_steps_and_what_says_nothing_in_a_list_of_another(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path / "a") as scene:
+            (tmp_path / "CLAUDE.md").write_text(GUIDE, "utf-8-sig")  # as Windows saves it
+            found = [kept.memory.said for kept in await scene.engine.memory.take_in(tmp_path / "CLAUDE.md")]
+            assert [said.text for said in found] == ["Test all of it with # slow make test", "Read it.", "Say it."]
+            assert {said.around for said in found} == {"Work"}
+
+    bounded(main())
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with a name")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    async def main() -> None:
+        os.mkfifo(tmp_path / "pipe.json")
+        async with opened(tmp_path / "a") as scene:
+            with pytest.raises(Problem, match="no ordinary file"):
+                await scene.engine.memory.take_in(tmp_path / "pipe.json")
+
+    bounded(main())
 
 
 def test_what_alma_has_learnt_is_taken_in(tmp_path: Path) -> None:
