@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from core.domain.agents import AgentJoined, AgentTurned
-from core.domain.consent import CallAllowed, ConsentAsked, ConsentGiven, ModeSet
+from core.domain.consent import CallAllowed, ConsentAsked, ConsentGiven, ConsentRequest, ModeSet
 from core.domain.events import (
     CallRefused,
     CallStarted,
@@ -86,7 +86,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "tool": ("Calling", "Called"),
         "refused": ("Not run", "Not run"),
         "question": ("Asks you", "You answered"),
-        "consent": ("Asks to", "You decided"),
+        "consent": ("Asks to", "Asked to"),
         "interrupted": ("Interrupted", "Interrupted"),
         "paused": ("Paused", "Paused"),
         "notice": ("Notice", "Notice"),
@@ -104,11 +104,30 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
     }
 )
 
+# Kinds of which the word for afterwards says more than is so where it came to nothing.
+UNDONE: Mapping[str, str] = MappingProxyType(
+    {
+        "guide": "Not read",
+        "read": "Tried to read",
+        "write": "Tried to write",
+        "edit": "Tried to edit",
+        "fetch": "Tried to fetch",
+        "search_web": "Tried to search the web",
+        "question": "Not answered",
+        "skill": "Tried to use the skill",
+        "remember": "Tried to remember",
+        "forget": "Tried to forget",
+    }
+)
+CAME_TO_NOTHING = frozenset({"failed", "stopped", "skipped", "unknown", "unknown-ended"})
+
 
 def verb(kind: str, status: str) -> str:
     """The word in front of the object."""
     doing, done = VERBS.get(kind, VERBS["tool"])
-    return doing if status in {"running", "waiting"} else done
+    if status in {"running", "waiting"}:
+        return doing
+    return UNDONE.get(kind, done) if status in CAME_TO_NOTHING else done
 
 
 def fold(entry: Entry, outline: Outline) -> list[Step]:
@@ -145,7 +164,7 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             status = "stopped" if answer.declined or answer.expired else "done"
             changed.close(question_id, status, object=line(spoken(answer)))
         case ConsentAsked(request=request):
-            changed.open("consent", key=request.id, object=line(request.object), status="waiting", numbered=True)
+            changed.open("consent", key=request.id, object=_wanted(request), status="waiting", numbered=True)
         case ConsentGiven(request_id=request_id, allowed=allowed):
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
         case SessionOpened() | CallAllowed() | QuestionHeld() | DecisionMade() | ProblemReported() | Filing():
@@ -170,6 +189,12 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
         case SessionForked() | FilesRewound() | VerdictGiven():
             _look_back(entry.event, changed)
     return changed.rows()
+
+
+def _wanted(request: ConsentRequest) -> str:
+    """What it asks to do, and with what; an agent of others may not say the first."""
+    act = "" if request.tool == "other" else request.tool
+    return line(f"{act} {request.object}".strip())
 
 
 def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainted | HookRan, changed: "_Pen") -> None:

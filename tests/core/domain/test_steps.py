@@ -6,6 +6,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from core.domain.consent import ConsentAsked, ConsentGiven, ConsentRequest
 from core.domain.events import (
     Call,
     CallRefused,
@@ -24,8 +25,9 @@ from core.domain.events import (
 )
 from core.domain.pen import Pen
 from core.domain.problems import Trouble
+from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked
 from core.domain.sessions import SessionRow, fold_session
-from core.domain.steps import OBJECT_LIMIT, OPEN, Outline, Step, fold, line
+from core.domain.steps import OBJECT_LIMIT, OPEN, Outline, Step, fold, line, verb
 from core.domain.text import Text
 from tests.core.domain.facts import journals, used
 
@@ -143,6 +145,31 @@ def test_a_call_that_may_have_run_stays_open_until_it_is_settled() -> None:
     rows, outline = rows_of(entries)
     assert [step.status for step in rows.values()] == ["running", "skipped", "done"]
     assert set(outline.open) == {"run"}
+
+
+QUESTION = QuestionAsked(Question("q", "Which?"), "c")
+CONSENT = ConsentAsked(ConsentRequest("k", "c", "write", "a.py", "/tmp", "verified", "f"))
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ((QUESTION,), "Asks you Which?"),
+        ((QUESTION, QuestionAnswered("q", "c", Answer("This"))), "You answered This"),
+        ((QUESTION, QuestionAnswered("q", "c", Answer(declined=True))), "Not answered The person declined to answer."),
+        ((QUESTION, RunEnded("stopped")), "Not answered Which?"),
+        ((CONSENT,), "Asks to write a.py"),
+        ((CONSENT, ConsentGiven("k", True)), "Asked to write a.py"),
+        ((CONSENT, RunEnded("stopped")), "Asked to write a.py"),
+        ((CallStarted("c", "edit", "edit", "a.py"), ToolReturned("c", Text("no"), failed=True)), "Tried to edit a.py"),
+        ((CallStarted("c", "edit", "edit", "a.py"), ToolReturned("c", Text("ok"))), "Edited a.py"),
+        ((CallStarted("c", "write", "write", "a.py"), RunInterrupted("power", ("c",))), "Tried to write a.py"),
+        ((CallStarted("c", "run", "command", "ls"), ToolReturned("c", Text(), failed=True, exit_code=1)), "Ran ls"),
+    ],
+)
+def test_the_word_of_a_row_says_no_more_than_what_happened(events: tuple[RunEvent, ...], said: str) -> None:
+    rows, _ = rows_of([Entry("s", seq, 1, seq, event) for seq, event in enumerate([RunStarted("m"), *events], 1)])
+    assert f"{verb(rows[1].kind, rows[1].status)} {rows[1].object}" == said
 
 
 def test_a_tool_name_that_a_model_made_up_stays_on_one_line() -> None:
