@@ -65,7 +65,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         # kind: (while it goes on, afterwards)
         "run": ("Run", "Run"),
-        "person": ("You said", "You said"),
+        "person": ("Queued", "You said"),
         "guide": ("Read", "Read"),
         "thinking": ("Thinking", "Thought"),
         "reply": ("Replying", "Replied"),
@@ -108,6 +108,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
 UNDONE: Mapping[str, str] = MappingProxyType(
     {
         "guide": "Not read",
+        "person": "Taken back",
         "read": "Tried to read",
         "write": "Tried to write",
         "edit": "Tried to edit",
@@ -125,7 +126,7 @@ CAME_TO_NOTHING = frozenset({"failed", "stopped", "skipped", "unknown", "unknown
 def verb(kind: str, status: str) -> str:
     """The word in front of the object."""
     doing, done = VERBS.get(kind, VERBS["tool"])
-    if status in {"running", "waiting"}:
+    if status in {"running", "waiting", "queued"}:
         return doing
     return UNDONE.get(kind, done) if status in CAME_TO_NOTHING else done
 
@@ -139,7 +140,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             for guide in guides:
                 changed.add("guide", "failed" if guide.trouble else "done", object=line(of_guide(guide)))
         case PersonSpoke(text=text):
-            changed.add("person", "done", object=line(text))
+            status = "queued" if _asked_already(outline) else "done"
+            changed.add("person", status, key=_queued(entry.seq) if status == "queued" else "", object=line(text))
         case RequestSent():
             _request(entry.event, changed)
         case Replied():
@@ -169,13 +171,15 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
         case SessionOpened() | CallAllowed() | QuestionHeld() | DecisionMade() | ProblemReported() | Filing():
             pass  # said by the list, or by the row of their call
-        case SandboxProven(level="verified", open=()) | QueueChanged(did="moved") | RecordKept():
+        case QueueChanged():
+            _rearrange(entry.event, changed)
+        case SandboxProven(level="verified", open=()) | RecordKept():
             pass  # as it should be, seen where it waits, or counted where a reading ends
         case SkillUsed() | ProposalMade() | TranscriptRead(more=True):
             pass  # said by the row of their call, or where the reading ends
         case (
             LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | CallsWritten() | SandboxProven()
-            | QueueChanged() | Scheduled() | WorktreeMade() | TranscriptRead() | AgentJoined() | AgentTurned()
+            | Scheduled() | WorktreeMade() | TranscriptRead() | AgentJoined() | AgentTurned()
         ):  # fmt: skip
             changed.add("notice", "done", object=line(notice(entry.event)))
         case RunPaused(why=why):
@@ -189,6 +193,31 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
         case SessionForked() | FilesRewound() | VerdictGiven():
             _look_back(entry.event, changed)
     return changed.rows()
+
+
+def _asked_already(outline: Outline) -> bool:
+    """Does the model work on what it was asked before? Words wait then for the next request."""
+    return "run" in outline.open and "rounds" in outline.open["run"].marks
+
+
+def _queued(seq: int) -> str:
+    """The key of the row of words that wait."""
+    return f"said-{seq}"
+
+
+def _rearrange(event: QueueChanged, changed: "_Pen") -> None:
+    """What becomes of words that wait; the order in which they wait is seen there."""
+    key = _queued(event.target)
+    match event.did:
+        case "edited":
+            changed.turn(key, "queued", object=line(event.text))
+        case "taken back":
+            changed.close(key, "stopped")
+        case "put back":
+            changed.open("person", key=key, object=line(event.text), status="queued")
+        case "moved":
+            return
+    changed.add("notice", "done", object=line(notice(event)))
 
 
 def _wanted(request: ConsentRequest) -> str:
@@ -267,6 +296,7 @@ def _request(event: RequestSent, changed: "_Pen") -> None:
     if event.role not in ("", "agent"):
         changed.open("compaction", key="compaction", object="the context")
     else:
+        changed.deliver()
         changed.open("thinking", key="request", numbered=True)
         changed.reach(rounds=event.round)
 
@@ -326,7 +356,7 @@ def _resume(settled: str, changed: "_Pen") -> None:
 
 def _end(status: str, reason: str, changed: "_Pen") -> None:
     for step in tuple(changed.outline.open.values()):
-        if step.key != "run":
+        if step.key != "run" and step.status != "queued":
             changed.close(step.key, "unknown-ended" if step.status == "unknown" else "stopped")
     header = changed.outline.open.get("run")
     marks = dict(header.marks) if header else {}
