@@ -213,8 +213,8 @@ class SessionView(QWidget):
         if not lines and past.files:
             lines = [(str(len(past.files)), "second")]
         self.page.show_figures(CHANGES, lines)
-        count = sum(choice.kind != "notice" for choice in past.choices)
-        self.page.show_figures(DECISIONS, [(f"{count:,}", "second")] if count else [])
+        count = f"{len(past.choices):,}" if past.choices else ""
+        self.page.show_figures(DECISIONS, [(count, "second")] if count else [])
         self.page.tell_ends(self._end_of)
         if self.page.tab in {CHANGES, DECISIONS}:
             self._fill_tab(self.page.tab)

@@ -15,7 +15,7 @@ CAUSES = (
     "decision_made", "problem_reported", "tainted", "limit_met", "limit_raised", "run_paused", "context_compacted",
     "tier_chosen", "mode_set", "nudged", "retried",
 )  # fmt: skip
-KINDS = (*CHANGES, *CAUSES, "verdict_given")
+KINDS = (*CHANGES, *CAUSES, "verdict_given", "run_ended")
 REQUESTS = ("request_sent", "context_compacted")  # so many that they are read only where they are looked at
 MOST_REQUESTS = 4_000  # that are kept one by one; of more, every second one goes
 FILES = frozenset({"read", "write", "edit", "patch", "find", "search"})
@@ -137,6 +137,8 @@ class Past:
             elif kind == "verdict_given":
                 if line.get("by", "person") == "person":
                     self.verdicts[int(line.get("number", 0))] = (str(line.get("verdict", "")), head(line.get("note")))
+            elif kind == "run_ended":
+                self._leave_open()
             elif kind in CAUSES:
                 self._choose(line)
                 if kind == "context_compacted":
@@ -218,6 +220,12 @@ class Past:
             self._open[asked_id] = len(self.choices)
         self.choices.append(made)
 
+    def _leave_open(self) -> None:
+        """What the run asked waits for nobody once it has ended."""
+        for place in self._open.values():
+            self.choices[place] = replace(self.choices[place], status="stopped")
+        self._open.clear()
+
 
 def _alike(choice: Choice) -> tuple[object, ...]:
     """What automatic allows have in common that are told as one."""
@@ -255,8 +263,9 @@ def choice(line: Line) -> Choice | None:
         case "question_answered":
             answer = line.get("answer") or {}
             said = ": ".join(part for part in (answer.get("option"), answer.get("text")) if part)
-            declined = bool(answer.get("declined"))
-            return made("question", said, chosen=said, status="stopped" if declined else "done", cause="you")
+            unanswered = answer.get("declined") or answer.get("expired")
+            cause = "you" if answer.get("by", "person") == "person" else str(answer["by"])
+            return made("question", said, chosen=said, status="stopped" if unanswered else "done", cause=cause)
         case "consent_asked":
             request = line.get("request") or {}
             return made("consent", f"{request.get('tool', '')} {request.get('object', '')}".strip(),

@@ -65,6 +65,16 @@ def test_what_was_asked_and_answered_is_one_choice() -> None:
     assert (question.what, question.chosen, question.options) == ("Which?", "A", (("A", ""),))
 
 
+def test_what_nobody_answered_waits_for_nobody_once_the_run_has_ended() -> None:
+    asked = line("question_asked", 1, question={"id": "q1", "text": "Which?"})
+    wanted = line("consent_asked", 2, request={"id": "r1", "tool": "write", "object": "a"})
+    nobody = {"expired": True, "by": "nobody"}
+    past = heard(asked, wanted, line("question_answered", 3, question_id="q1", answer=nobody))
+    assert [(each.status, each.cause) for each in past.choices] == [("stopped", "nobody"), ("waiting", "")]
+    past.hear([line("run_ended", 4, status="stopped")])
+    assert [each.status for each in past.choices] == ["stopped", "stopped"]
+
+
 def test_like_allows_are_told_as_one() -> None:
     allows = [line("call_allowed", seq, call_id=f"c{seq}", cause="reads only") for seq in range(1, 1001)]
     past = heard(*allows, line("call_allowed", 1001, call_id="c", cause="a rule", rule="r1"))

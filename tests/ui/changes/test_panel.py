@@ -91,7 +91,10 @@ def test_a_difference_is_read_whole_and_by_step(panel: ChangesPanel) -> None:
     panel.show_file("code.py")
     assert lines(panel)[:5] == ["2 unchanged lines", "3: line 2", "4: line 3", "5: line 4", "removed 6: line 5"]
     assert "by a command" in find(panel, QLabel, "changes.note").text()
+    panel.show_file("a.png")
+    assert find(panel, QLabel, "changes.note").text() == "Changed in step 14."
     panel.show_file("letter.md")
+    assert find(panel, QLabel, "changes.note").text() == "Changed in steps 11, 12."
     click(find(panel, QPushButton, "changes.which"))
     menu = find(panel, QMenu, "changes.which.menu")
     assert [action.text() for action in menu.actions()] == ["Everything", "step 11  +1 −0", "step 12  +40 −1"]
