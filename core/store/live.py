@@ -9,7 +9,10 @@ from core.domain.steps import Outline
 
 @dataclass(slots=True)
 class Live:
-    """A session that was written to: its number in the file, its line, the rows that may still change, and when the last fact was."""
+    """A session that was written to: its number in the file, its line, the rows that may still change.
+
+    `at` is when the last fact was.
+    """
 
     number: int
     row: SessionRow

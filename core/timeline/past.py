@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from core.domain.problems import Trouble
+
 Line = Mapping[str, Any]
 
 CHANGES = ("file_changed", "files_rewound")
@@ -121,6 +123,7 @@ class Past:
     files: dict[str, list[Change]] = field(default_factory=dict)
     choices: list[Choice] = field(default_factory=list)
     verdicts: dict[int, tuple[str, str]] = field(default_factory=dict)
+    troubles: dict[int, Trouble] = field(default_factory=dict)
     requests: list[Sent] = field(default_factory=list)
     cliffs: list[Cliff] = field(default_factory=list)
     _open: dict[str, int] = field(default_factory=dict)
@@ -138,7 +141,7 @@ class Past:
                 if line.get("by", "person") == "person":
                     self.verdicts[int(line.get("number", 0))] = (str(line.get("verdict", "")), head(line.get("note")))
             elif kind == "run_ended":
-                self._leave_open()
+                self._end(line)
             elif kind in CAUSES:
                 self._choose(line)
                 if kind == "context_compacted":
@@ -220,8 +223,11 @@ class Past:
             self._open[asked_id] = len(self.choices)
         self.choices.append(made)
 
-    def _leave_open(self) -> None:
-        """What the run asked waits for nobody once it has ended."""
+    def _end(self, line: Line) -> None:
+        """What the run asked waits for nobody any more."""
+        if trouble := line.get("trouble"):
+            told = Trouble(*(str(trouble.get(part) or "") for part in ("what", "why", "do")))
+            self.troubles[int(line.get("run", 0))] = told
         for place in self._open.values():
             self.choices[place] = replace(self.choices[place], status="stopped")
         self._open.clear()

@@ -176,21 +176,21 @@ def test_the_word_of_a_row_says_no_more_than_what_happened(events: tuple[RunEven
 
 def test_words_are_queued_until_a_request_takes_them_along() -> None:
     first, second, third = PersonSpoke(Text("one")), PersonSpoke(Text("two")), PersonSpoke(Text("three"))
-    events: list[RunEvent] = [PersonSpoke(Text("go")), RunStarted("m"), RequestSent("m", 1), first, second, third,
-              QueueChanged("taken back", 5, (4, 6), Text("two")), QueueChanged("edited", 6, (4, 6), Text("THREE"))]  # fmt: skip
-    then: list[RunEvent] = [QueueChanged("put back", 5, (4, 5, 6), Text("two")), RunEnded("stopped"),
-            RunStarted("m"), RequestSent("m", 1)]  # fmt: skip
-    entries = [Entry("s", seq, 1, seq, event) for seq, event in enumerate([*events, *then], 1)]
+    back, other = QueueChanged("taken back", 5, (4, 6), Text("two")), QueueChanged("edited", 6, (4, 6), Text("THREE"))
+    begun, sent = RunStarted("m"), RequestSent("m", 1)
+    events: list[RunEvent] = [PersonSpoke(Text("go")), begun, sent, first, second, third, back, other]
+    events += [QueueChanged("put back", 5, (4, 5, 6), Text("two")), RunEnded("stopped"), begun, sent]
+    entries = [Entry("s", seq, 1, seq, event) for seq, event in enumerate(events, 1)]
 
     def said(until: int) -> list[tuple[str, str, int]]:
-        rows, _ = rows_of(entries[:until])
-        return [(verb("person", each.status), each.object, each.last) for each in rows.values() if each.kind == "person"]
+        spoken = [step for step in rows_of(entries[:until])[0].values() if step.kind == "person"]
+        return [(verb("person", step.status), step.object, step.last) for step in spoken]
 
     asked, before = ("You said", "go", 1), [("Queued", "one", 4), ("Taken back", "two", 7), ("Queued", "THREE", 8)]
     assert said(8) == [asked, *before]
     assert said(10) == [asked, *before, ("Queued", "two", 9)]
-    sent = [("You said", "one", 4), ("Taken back", "two", 7), ("You said", "THREE", 8), ("You said", "two", 9)]
-    assert said(12) == [asked, *sent]
+    after = [("You said", "one", 4), ("Taken back", "two", 7), ("You said", "THREE", 8), ("You said", "two", 9)]
+    assert said(12) == [asked, *after]
 
 
 def test_a_tool_name_that_a_model_made_up_stays_on_one_line() -> None:

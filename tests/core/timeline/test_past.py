@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from core.domain.problems import Trouble
 from core.timeline.past import KINDS, Past, choice
 from tests.core.store.made import GOLDEN, examples
 
@@ -71,8 +72,9 @@ def test_what_nobody_answered_waits_for_nobody_once_the_run_has_ended() -> None:
     nobody = {"expired": True, "by": "nobody"}
     past = heard(asked, wanted, line("question_answered", 3, question_id="q1", answer=nobody))
     assert [(each.status, each.cause) for each in past.choices] == [("stopped", "nobody"), ("waiting", "")]
-    past.hear([line("run_ended", 4, status="stopped")])
+    past.hear([line("run_ended", 4, status="failed", trouble={"what": "It failed.", "why": "500", "do": "Wait."})])
     assert [each.status for each in past.choices] == ["stopped", "stopped"]
+    assert past.troubles == {1: Trouble("It failed.", "500", "Wait.")}
 
 
 def test_like_allows_are_told_as_one() -> None:
