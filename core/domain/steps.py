@@ -139,9 +139,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.open("run", key="run")
             for guide in guides:
                 changed.add("guide", "failed" if guide.trouble else "done", object=line(of_guide(guide)))
-        case PersonSpoke(text=text):
-            status = "queued" if _asked_already(outline) else "done"
-            changed.add("person", status, key=_queued(entry.seq) if status == "queued" else "", object=line(text))
+        case PersonSpoke() | QueueChanged():
+            _say(entry.event, changed)
         case RequestSent():
             _request(entry.event, changed)
         case Replied():
@@ -171,10 +170,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
         case SessionOpened() | CallAllowed() | QuestionHeld() | DecisionMade() | ProblemReported() | Filing():
             pass  # said by the list, or by the row of their call
-        case QueueChanged():
-            _rearrange(entry.event, changed)
         case SandboxProven(level="verified", open=()) | RecordKept():
-            pass  # as it should be, seen where it waits, or counted where a reading ends
+            pass  # as it should be, or counted where a reading ends
         case SkillUsed() | ProposalMade() | TranscriptRead(more=True):
             pass  # said by the row of their call, or where the reading ends
         case (
@@ -195,9 +192,15 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
     return changed.rows()
 
 
-def _asked_already(outline: Outline) -> bool:
-    """Does the model work on what it was asked before? Words wait then for the next request."""
-    return "run" in outline.open and "rounds" in outline.open["run"].marks
+def _say(event: PersonSpoke | QueueChanged, changed: "_Pen") -> None:
+    """Words of the person. While the model works on what it was asked before they wait for the next request."""
+    run = changed.outline.open.get("run")
+    if isinstance(event, QueueChanged):
+        _rearrange(event, changed)
+    elif run and "rounds" in run.marks:
+        changed.add("person", "queued", key=_queued(changed.entry.seq), object=line(event.text))
+    else:
+        changed.add("person", "done", object=line(event.text))
 
 
 def _queued(seq: int) -> str:
@@ -296,7 +299,8 @@ def _request(event: RequestSent, changed: "_Pen") -> None:
     if event.role not in ("", "agent"):
         changed.open("compaction", key="compaction", object="the context")
     else:
-        changed.deliver()
+        if not event.role:  # an agent of others that asks its own model takes no words along
+            changed.deliver()
         changed.open("thinking", key="request", numbered=True)
         changed.reach(rounds=event.round)
 

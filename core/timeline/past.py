@@ -3,13 +3,16 @@
 Plain JSON and nothing heavy: the window folds it while it is open.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.domain.problems import Trouble
+from core.timeline.difference import figures
 
 Line = Mapping[str, Any]
+Pair = tuple[str, str]  # the names of contents, before and after
+Kept = Callable[[str], bytes | None]
 
 CHANGES = ("file_changed", "files_rewound")
 CAUSES = (
@@ -39,18 +42,22 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class FileStory:
-    """A file and everything that happened to it here."""
+    """A file and everything that happened to it here.
+
+    `net` are the lines that part its contents after all of it from those before, where several changes were compared.
+    """
 
     path: str
     changes: tuple[Change, ...]
+    net: tuple[int, int] | None = None
 
     @property
     def added(self) -> int:
-        return sum(change.added for change in self.changes if not change.rewound)
+        return self.net[0] if self.net else sum(change.added for change in self.changes if not change.rewound)
 
     @property
     def removed(self) -> int:
-        return sum(change.removed for change in self.changes if not change.rewound)
+        return self.net[1] if self.net else sum(change.removed for change in self.changes if not change.rewound)
 
     @property
     def new(self) -> bool:
@@ -129,6 +136,9 @@ class Past:
     _open: dict[str, int] = field(default_factory=dict)
     _every: int = 1
     _passed: int = 0
+    _first: dict[tuple[str, int], str] = field(default_factory=dict)  # contents before a file was changed, by run
+    _uncompared: dict[tuple[str, int], Pair] = field(default_factory=dict)
+    _nets: dict[tuple[str, int], tuple[Pair, tuple[int, int] | None]] = field(default_factory=dict)
 
     def hear(self, lines: Iterable[Line]) -> None:
         for line in lines:
@@ -149,17 +159,41 @@ class Past:
 
     def stories(self) -> list[FileStory]:
         """The files in the order in which they were first changed."""
-        return [FileStory(path, tuple(changes)) for path, changes in self.files.items()]
+        return [self._story(path, changes) for path, changes in self.files.items()]
 
     def of_run(self, run: int) -> list[FileStory]:
         """The same of one run alone."""
         mine = ((path, [c for c in changes if c.run == run and not c.rewound]) for path, changes in self.files.items())
-        return [FileStory(path, tuple(changes)) for path, changes in mine if changes]
+        return [self._story(path, changes, run) for path, changes in mine if changes]
+
+    @property
+    def compared(self) -> bool:
+        """Is of every file that was changed more than once known what that comes to?"""
+        return not self._uncompared
+
+    def compare(self, kept: Kept) -> None:
+        """Look at one of those: a few milliseconds."""
+        key, pair = self._uncompared.popitem()
+        self._nets[key] = pair, figures(*(kept(name) if name else b"" for name in pair))
 
     def totals(self) -> tuple[int, int]:
         """Lines added and removed, everywhere."""
         stories = self.stories()
         return sum(story.added for story in stories), sum(story.removed for story in stories)
+
+    def _story(self, path: str, changes: list[Change], run: int = 0) -> FileStory:
+        pair, net = self._nets.get((path, run), (None, None))
+        return FileStory(path, tuple(changes), net if pair == (changes[0].before, changes[-1].after) else None)
+
+    def _note(self, made: Change) -> None:
+        """One more change of a file: of what several come to together the sum of their lines says too much."""
+        self.files.setdefault(made.path, []).append(made)
+        for key in ((made.path, 0), (made.path, made.run))[: 1 if made.rewound else 2]:
+            pair = self._first.get(key), made.after
+            if pair[0] is None:
+                self._first[key] = made.before
+            elif any(pair):
+                self._uncompared[key] = pair[0], pair[1]
 
     def _change(self, line: Line) -> None:
         seq, run = int(line["seq"]), int(line.get("run", 0))
@@ -168,12 +202,12 @@ class Past:
                 seq, run, str(line.get("path", "")), str(line.get("before", "")), str(line.get("after", "")),
                 int(line.get("added", 0)), int(line.get("removed", 0)),
             )  # fmt: skip
-            self.files.setdefault(made.path, []).append(made)
+            self._note(made)
             return
         for file in line.get("files") or ():
             path = str(file.get("path", ""))
             made = Change(seq, run, path, str(file.get("before", "")), str(file.get("after", "")), rewound=True)
-            self.files.setdefault(path, []).append(made)
+            self._note(made)
 
     def _send(self, line: Line) -> None:
         tokens: Mapping[str, Any] = line.get("tokens") or {}

@@ -78,11 +78,10 @@ def test_what_happens_beside_a_question_does_not_take_its_place_in_the_line() ->
     """What it asks is told, with its age, until the answer; then the one that is still open."""
     queued, back = PersonSpoke(Text("also")), QueueChanged("taken back", 5, (), Text("also"))
     wanted = ConsentRequest("k", "d", "write", "a.py", "/tmp", "verified", "f")
-    events = [OPENED, RunStarted("m"), ASKED, ToolReturned("x", Text("done")), queued, back, ConsentAsked(wanted)]
-    told = [
-        (row.doing_kind, row.doing, row.updated)
-        for _, row, _ in lines([Entry("s", n, 1, n, event) for n, event in enumerate([*events, ANSWERED, queued], 1)])
-    ]
+    events: list[RunEvent] = [OPENED, RunStarted("m"), ASKED, ToolReturned("x", Text("done")), queued, back]
+    events += [ConsentAsked(wanted), ANSWERED, queued]
+    rows = [row for _, row, _ in lines([Entry("s", n, 1, n, event) for n, event in enumerate(events, 1)])]
+    told = [(row.doing_kind, row.doing, row.updated) for row in rows]
     assert told[2:6] == [("question", "?", 3)] * 4
     assert told[6:] == [("consent", "write a.py", 7)] * 3
 

@@ -179,7 +179,8 @@ def test_words_are_queued_until_a_request_takes_them_along() -> None:
     back, other = QueueChanged("taken back", 5, (4, 6), Text("two")), QueueChanged("edited", 6, (4, 6), Text("THREE"))
     begun, sent = RunStarted("m"), RequestSent("m", 1)
     events: list[RunEvent] = [PersonSpoke(Text("go")), begun, sent, first, second, third, back, other]
-    events += [QueueChanged("put back", 5, (4, 5, 6), Text("two")), RunEnded("stopped"), begun, sent]
+    again = RequestSent("m", 2, role="agent")
+    events += [QueueChanged("put back", 5, (4, 5, 6), Text("two")), again, RunEnded("stopped"), begun, sent]
     entries = [Entry("s", seq, 1, seq, event) for seq, event in enumerate(events, 1)]
 
     def said(until: int) -> list[tuple[str, str, int]]:
@@ -188,9 +189,9 @@ def test_words_are_queued_until_a_request_takes_them_along() -> None:
 
     asked, before = ("You said", "go", 1), [("Queued", "one", 4), ("Taken back", "two", 7), ("Queued", "THREE", 8)]
     assert said(8) == [asked, *before]
-    assert said(10) == [asked, *before, ("Queued", "two", 9)]
+    assert said(12) == [asked, *before, ("Queued", "two", 9)]
     after = [("You said", "one", 4), ("Taken back", "two", 7), ("You said", "THREE", 8), ("You said", "two", 9)]
-    assert said(12) == [asked, *after]
+    assert said(13) == [asked, *after]
 
 
 def test_a_tool_name_that_a_model_made_up_stays_on_one_line() -> None:

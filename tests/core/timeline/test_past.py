@@ -17,6 +17,11 @@ def heard(*lines: dict[str, Any]) -> Past:
     return past
 
 
+def compare(past: Past, bodies: dict[str, bytes]) -> None:
+    while not past.compared:
+        past.compare(bodies.get)
+
+
 def test_every_example_ever_kept_can_be_heard() -> None:
     kinds = [file.stem for file in (GOLDEN / "events").glob("*.json")]
     past = Past()
@@ -46,6 +51,26 @@ def test_a_file_tells_its_story() -> None:
     assert second.back and not second.new and second.changes[-1].rewound
     assert past.totals() == (4, 11)
     assert [story.path for story in past.of_run(1)] == ["a"] and past.of_run(2)[0].added == 1
+
+
+def test_the_figures_of_a_file_are_those_of_its_difference() -> None:
+    """Made and then edited it has no line less, in its run as in the session; then it is put back."""
+    bodies = {"made": b"one\ntwo\n", "edited": b"one\n2\nthree\n"}
+    past = heard(
+        line("file_changed", 1, path="a", before="", after="made", added=2),
+        line("file_changed", 2, path="a", before="made", after="edited", added=2, removed=1),
+        line("file_changed", 3, path="b", before="", after="gone", added=4),
+        line("file_changed", 4, path="b", before="gone", after="lost", added=1),
+        line("file_changed", 5, path="c", added=1),
+        line("file_changed", 6, path="c", added=1),
+    )
+    assert past.totals() == (11, 1)
+    compare(past, bodies)
+    assert [(each.added, each.removed) for each in past.stories()] == [(3, 0), (5, 0), (2, 0)]
+    assert [(each.added, each.removed) for each in past.of_run(1)] == [(3, 0), (5, 0), (2, 0)]
+    past.hear([line("files_rewound", 7, 2, to=0, files=[{"path": "a", "before": "edited", "after": "made"}])])
+    compare(past, bodies)
+    assert (past.stories()[0].added, past.stories()[0].removed) == (2, 0) and past.of_run(1)[0].added == 3
 
 
 def test_what_was_asked_and_answered_is_one_choice() -> None:

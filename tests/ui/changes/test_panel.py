@@ -15,8 +15,10 @@ from core.engine.rewind import FilePlan, Plan
 from core.timeline.difference import difference
 from core.timeline.past import Past
 from tests.ui.hands import click, find, press
+from tests.ui.timeline.journals import ListedRows
 from ui.changes.dialog import PutBackDialog
 from ui.changes.panel import ChangesPanel
+from ui.scan import PastScan
 from ui.theme import Look
 from ui.widgets.difference_rows import DifferenceRows
 from ui.widgets.difference_view import DifferenceView
@@ -101,6 +103,17 @@ def test_a_difference_is_read_whole_and_by_step(panel: ChangesPanel) -> None:
     menu.actions()[1].trigger()
     assert lines(panel) == ["added 1: one"]
     menu.close()
+
+
+def test_the_figures_beside_a_difference_are_its_own(panel: ChangesPanel, qtbot: QtBot) -> None:
+    entries = {1: changed(1, "letter.md", "", "first", 1), 2: changed(2, "letter.md", "first", "old", 40, 1)}
+    scan = PastScan(ListedRows(entries=entries, bodies=BODIES))
+    scan.follow("s", 2)
+    qtbot.waitUntil(lambda: scan.past.totals() == (40, 0))
+    panel.show_past(ROW, scan.past, reading=False)
+    assert find(panel, QListView, "changes.files").model().index(0, 0).data() == "letter.md +40"
+    assert find(panel, QLabel, "changes.total").text() == "+40 −0"
+    assert sum(line.startswith("added") for line in lines(panel)) == 40
 
 
 def test_old_and_new_stand_beside_each_other(panel: ChangesPanel) -> None:
