@@ -83,6 +83,7 @@ STATUSES: Final[Mapping[str, StatusLook]] = MappingProxyType(
         "stopped": StatusLook("circle-slash", "stopped", "Stopped"),
         "limit": StatusLook("circle-alert", "waiting", "Stopped at a limit"),
         "interrupted": StatusLook("circle-dashed", "waiting", "Interrupted"),
+        "queued": StatusLook("clock", "stopped", "Queued"),
         "paused": StatusLook("circle-pause", "stopped", "Paused"),
         "unknown": StatusLook("circle-ellipsis", "waiting", "May have run"),
         "unknown-ended": StatusLook("circle-ellipsis", "stopped", "May have run"),
@@ -133,7 +134,7 @@ def badges(step: Step) -> list[Badge]:
         found.append(Badge(f"{words('again after')} {duration(marks['wait_ms'] * 1000)}"))
     if marks.get("tokens"):
         found.append(Badge(f"{amount(marks['tokens'])} {words('tok')}"))
-    if marks.get("bytes") and step.kind not in SIZELESS:
+    if marks.get("bytes") and step.kind not in SIZELESS and step.status != "failed":  # what failed read no such size
         found.append(Badge(size(marks["bytes"])))
     return found
 

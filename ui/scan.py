@@ -21,6 +21,8 @@ class Lines(Protocol):
 
     def lines(self, session: str, kinds: Iterable[str], after: int, until: int, most: int) -> list[dict[str, Any]]: ...
 
+    def kept(self, blob: str) -> bytes | None: ...
+
 
 class PastScan(QObject):
     """`changed` when more is known; `done` is True once the journal was read to its end."""
@@ -66,6 +68,8 @@ class PastScan(QObject):
         """Read the rest at once: for pictures and tests."""
         while not self.done:
             self._slice()
+        while not self.past.compared:
+            self.past.compare(self._rows.kept)
         self._next.stop()
         self.changed.emit()
 
@@ -73,9 +77,12 @@ class PastScan(QObject):
         began, more = perf_counter(), False
         while not self.done and perf_counter() - began < BUDGET_S:
             more = self._slice() or more
-        if not self.done:
+        while self.done and not self.past.compared and perf_counter() - began < BUDGET_S:
+            self.past.compare(self._rows.kept)
+        over = self.done and self.past.compared
+        if not over:
             self._next.start(PAUSE_MS)
-        if (more and perf_counter() - self._told > TELL_S) or self.done:
+        if ((more or self.done) and perf_counter() - self._told > TELL_S) or over:
             self._told = perf_counter()
             self.changed.emit()
 

@@ -213,8 +213,8 @@ class SessionView(QWidget):
         if not lines and past.files:
             lines = [(str(len(past.files)), "second")]
         self.page.show_figures(CHANGES, lines)
-        count = sum(choice.kind != "notice" for choice in past.choices)
-        self.page.show_figures(DECISIONS, [(f"{count:,}", "second")] if count else [])
+        count = f"{len(past.choices):,}" if past.choices else ""
+        self.page.show_figures(DECISIONS, [(count, "second")] if count else [])
         self.page.tell_ends(self._end_of)
         if self.page.tab in {CHANGES, DECISIONS}:
             self._fill_tab(self.page.tab)
@@ -232,7 +232,9 @@ class SessionView(QWidget):
         files = tuple(Made(f.path, f.added, f.removed, f.new and f.kept) for f in past.of_run(step.run))
         verdict = Verdict(*past.verdicts.get(step.run, ("", "")))
         waiting = sum(self._proposed.values()) if step.run == self._row.runs else 0  # beside the last run
-        return RunEnd(self.page.model.header(step.run), files, verdict, waiting)
+        latest = step.run == self._row.runs and not self._row.source
+        again = latest and self._row.status == step.status == "failed"
+        return RunEnd(self.page.model.header(step.run), files, verdict, waiting, past.troubles.get(step.run), again)
 
     def _open_step(self, step: Step) -> None:
         """Enter on a row that waits opens its question as a dialog."""

@@ -41,6 +41,7 @@ class SessionWishes(QObject):
         page, composer, asking = view.page, view.composer, view.asking
         page.stop.connect(self.stop)
         page.settle.connect(self.settle)
+        page.again_wanted.connect(self.again)
         page.link.connect(self.open_link)
         composer.said.connect(self.say)
         composer.said_now.connect(lambda text: self.say(text, now=True))
@@ -101,6 +102,15 @@ class SessionWishes(QObject):
         session = self._session
         settle = cast("Settle", choice)
         self._tasks.start(self._bridge.ask(lambda engine: engine.resume(session, settle)), "settle")
+
+    def again(self) -> None:
+        session, folder = self._session, self._window.row(self._session).folder
+
+        async def begin() -> None:
+            await trust_said(self._window, self._bridge, folder, new=False)
+            await self._bridge.ask(lambda engine: engine.again(session))
+
+        self._tasks.start(begin(), "try again")
 
     def answer(self, question: str, answer: Answer) -> None:
         self._tasks.start(self._bridge.ask(lambda engine: engine.answer(question, answer, go_on=True)), "answer")

@@ -10,7 +10,7 @@ from core.domain.text import Text
 
 OBJECT_LIMIT = 300
 PROPOSED = MappingProxyType({"remember": "", "forget": "forget "})  # rows that a proposal takes, and how it says so
-OPEN = frozenset({"running", "waiting", "unknown", "interrupted", "paused"})
+OPEN = frozenset({"running", "waiting", "unknown", "interrupted", "paused", "queued"})
 
 
 class Step(NamedTuple):
@@ -108,10 +108,16 @@ class Pen:
         else:
             self.add(kind, status, key=key, object=object, numbered=numbered, marks=marks)
 
-    def turn(self, key: str, status: str) -> None:
+    def turn(self, key: str, status: str, *, object: str = "") -> None:
         """Another status, still open."""
         if step := self.outline.open.get(key):
-            self._put(step._replace(status=status, last=self.entry.seq))
+            self._put(step._replace(status=status, object=object or step.object, last=self.entry.seq))
+
+    def deliver(self) -> None:
+        """What was queued has been sent. Its last entry stays the one that has its words."""
+        for step in tuple(self.outline.open.values()):
+            if step.status == "queued":
+                self._put(step._replace(status="done", ended=max(self.entry.at, step.began)))
 
     def propose(self, numbers: Collection[int]) -> None:
         """What the open rows of these numbers were to do to memory waits for the person's word."""

@@ -27,13 +27,15 @@ ENDINGS = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed"
 NO_WORK = frozenset(
     {"run", "person", "fork", "verdict", "compaction", "hook"}
 )  # rows that say nothing about what is being done
+ASKING = frozenset({"question", "consent"})
 UNJUDGED = {"verdict": "", "checked": ""}
 
 
 class SessionRow(NamedTuple):
     """`status` is waiting, running, paused, done, failed, stopped, limit or interrupted.
 
-    `doing` is the object of the last step and `doing_kind` its kind. `steps` are what a person counts, `rows` what is
+    `doing` is the object of the last step and `doing_kind` its kind; while one waits for the person, of that one, and
+    `updated` is when it was asked. `steps` are what a person counts, `rows` what is
     painted. `verdict` (up, down) is the person's on the last run, `checked` that of the task's own check; empty is
     unknown, whatever the status. `origin` is the session it was forked from. `pinned`, `archived` and `trashed` are
     when a person did that, 0 where nobody did.
@@ -79,7 +81,7 @@ def fold_session(row: SessionRow, entry: Entry, changed: list[Step], outline: Ou
     if isinstance(entry.event, Filing):  # it stays where it is in the order of the list
         return row._replace(seq=entry.seq, **_filed(entry.event, entry.at))
     doing = changed[-1] if changed and changed[-1].kind not in NO_WORK else None
-    return row._replace(
+    row = row._replace(
         updated=max(entry.at, row.updated),
         seq=entry.seq,
         runs=max(row.runs, entry.run),
@@ -89,6 +91,10 @@ def fold_session(row: SessionRow, entry: Entry, changed: list[Step], outline: Ou
         doing=doing.object if doing else row.doing,
         **_changes(row, entry),
     )
+    asking = [step for step in outline.open.values() if step.kind in ASKING] if row.status == "waiting" else []
+    if asking:  # it is what the line tells until it is answered, and since when, whatever else happens
+        row = row._replace(updated=asking[-1].began, doing_kind=asking[-1].kind, doing=asking[-1].object)
+    return row
 
 
 def _changes(row: SessionRow, entry: Entry) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from core.domain.agents import AgentJoined, AgentTurned
-from core.domain.consent import CallAllowed, ConsentAsked, ConsentGiven, ModeSet
+from core.domain.consent import CallAllowed, ConsentAsked, ConsentGiven, ConsentRequest, ModeSet
 from core.domain.events import (
     CallRefused,
     CallStarted,
@@ -65,7 +65,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         # kind: (while it goes on, afterwards)
         "run": ("Run", "Run"),
-        "person": ("You said", "You said"),
+        "person": ("Queued", "You said"),
         "guide": ("Read", "Read"),
         "thinking": ("Thinking", "Thought"),
         "reply": ("Replying", "Replied"),
@@ -86,7 +86,7 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "tool": ("Calling", "Called"),
         "refused": ("Not run", "Not run"),
         "question": ("Asks you", "You answered"),
-        "consent": ("Asks to", "You decided"),
+        "consent": ("Asks to", "Asked to"),
         "interrupted": ("Interrupted", "Interrupted"),
         "paused": ("Paused", "Paused"),
         "notice": ("Notice", "Notice"),
@@ -104,11 +104,31 @@ VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
     }
 )
 
+# Kinds of which the word for afterwards says more than is so where it came to nothing.
+UNDONE: Mapping[str, str] = MappingProxyType(
+    {
+        "guide": "Not read",
+        "person": "Taken back",
+        "read": "Tried to read",
+        "write": "Tried to write",
+        "edit": "Tried to edit",
+        "fetch": "Tried to fetch",
+        "search_web": "Tried to search the web",
+        "question": "Not answered",
+        "skill": "Tried to use the skill",
+        "remember": "Tried to remember",
+        "forget": "Tried to forget",
+    }
+)
+CAME_TO_NOTHING = frozenset({"failed", "stopped", "skipped", "unknown", "unknown-ended"})
+
 
 def verb(kind: str, status: str) -> str:
     """The word in front of the object."""
     doing, done = VERBS.get(kind, VERBS["tool"])
-    return doing if status in {"running", "waiting"} else done
+    if status in {"running", "waiting", "queued"}:
+        return doing
+    return UNDONE.get(kind, done) if status in CAME_TO_NOTHING else done
 
 
 def fold(entry: Entry, outline: Outline) -> list[Step]:
@@ -119,8 +139,8 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             changed.open("run", key="run")
             for guide in guides:
                 changed.add("guide", "failed" if guide.trouble else "done", object=line(of_guide(guide)))
-        case PersonSpoke(text=text):
-            changed.add("person", "done", object=line(text))
+        case PersonSpoke() | QueueChanged():
+            _say(entry.event, changed)
         case RequestSent():
             _request(entry.event, changed)
         case Replied():
@@ -145,18 +165,18 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
             status = "stopped" if answer.declined or answer.expired else "done"
             changed.close(question_id, status, object=line(spoken(answer)))
         case ConsentAsked(request=request):
-            changed.open("consent", key=request.id, object=line(request.object), status="waiting", numbered=True)
+            changed.open("consent", key=request.id, object=_wanted(request), status="waiting", numbered=True)
         case ConsentGiven(request_id=request_id, allowed=allowed):
             changed.close(request_id, "done" if allowed else "stopped", marks={"allowed": int(allowed)})
         case SessionOpened() | CallAllowed() | QuestionHeld() | DecisionMade() | ProblemReported() | Filing():
             pass  # said by the list, or by the row of their call
-        case SandboxProven(level="verified", open=()) | QueueChanged(did="moved") | RecordKept():
-            pass  # as it should be, seen where it waits, or counted where a reading ends
+        case SandboxProven(level="verified", open=()) | RecordKept():
+            pass  # as it should be, or counted where a reading ends
         case SkillUsed() | TranscriptRead(more=True):
             pass  # said by the row of their call, or where the reading ends
         case (
             LimitMet() | LimitRaised() | Nudged() | ModeSet() | ModelChosen() | CallsWritten() | SandboxProven()
-            | QueueChanged() | Scheduled() | WorktreeMade() | TranscriptRead() | AgentJoined() | AgentTurned()
+            | Scheduled() | WorktreeMade() | TranscriptRead() | AgentJoined() | AgentTurned()
         ):  # fmt: skip
             changed.add("notice", "done", object=line(notice(entry.event)))
         case RunPaused(why=why):
@@ -170,6 +190,43 @@ def fold(entry: Entry, outline: Outline) -> list[Step]:
         case SessionForked() | FilesRewound() | VerdictGiven():
             _look_back(entry.event, changed)
     return changed.rows()
+
+
+def _say(event: PersonSpoke | QueueChanged, changed: "_Pen") -> None:
+    """Words of the person. While the model works on what it was asked before they wait for the next request."""
+    run = changed.outline.open.get("run")
+    if isinstance(event, QueueChanged):
+        _rearrange(event, changed)
+    elif run and "rounds" in run.marks:
+        changed.add("person", "queued", key=_queued(changed.entry.seq), object=line(event.text))
+    else:
+        changed.add("person", "done", object=line(event.text))
+
+
+def _queued(seq: int) -> str:
+    """The key of the row of words that wait."""
+    return f"said-{seq}"
+
+
+def _rearrange(event: QueueChanged, changed: "_Pen") -> None:
+    """What becomes of words that wait; the order in which they wait is seen there."""
+    key = _queued(event.target)
+    match event.did:
+        case "edited":
+            changed.turn(key, "queued", object=line(event.text))
+        case "taken back":
+            changed.close(key, "stopped")
+        case "put back":
+            changed.open("person", key=key, object=line(event.text), status="queued")
+        case "moved":
+            return
+    changed.add("notice", "done", object=line(notice(event)))
+
+
+def _wanted(request: ConsentRequest) -> str:
+    """What it asks to do, and with what; an agent of others may not say the first."""
+    act = "" if request.tool == "other" else request.tool
+    return line(f"{act} {request.object}".strip())
 
 
 def _call(event: CallStarted | CallRefused | FileChanged | ToolReturned | Tainted | HookRan, changed: "_Pen") -> None:
@@ -244,6 +301,8 @@ def _request(event: RequestSent, changed: "_Pen") -> None:
     if event.role not in ("", "agent"):
         changed.open("compaction", key="compaction", object="the context")
     else:
+        if not event.role:  # an agent of others that asks its own model takes no words along
+            changed.deliver()
         changed.open("thinking", key="request", numbered=True)
         changed.reach(rounds=event.round)
 
@@ -303,7 +362,7 @@ def _resume(settled: str, changed: "_Pen") -> None:
 
 def _end(status: str, reason: str, changed: "_Pen") -> None:
     for step in tuple(changed.outline.open.values()):
-        if step.key != "run":
+        if step.key != "run" and step.status != "queued":
             changed.close(step.key, "unknown-ended" if step.status == "unknown" else "stopped")
     header = changed.outline.open.get("run")
     marks = dict(header.marks) if header else {}

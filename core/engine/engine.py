@@ -262,6 +262,9 @@ class Engine(Care, Deciding):
     async def resume(self, session: str, settle: Settle = "") -> None:
         await self._runs.resume(session, settle)
 
+    async def again(self, session: str) -> None:
+        await self._runs.again(session)
+
     async def looked(self, session: str) -> None:
         """Until what waits in a run that was taken up is only what a person has to decide."""
         await self._runs.looked(session)

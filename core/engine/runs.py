@@ -221,6 +221,10 @@ class Runs:
             await self._journal.append(session, *events)
             await self._stop_children(session)
 
+    async def again(self, session: str) -> None:
+        """Another run from where the last one ended, with no new words: what it failed for may be over."""
+        await self.begin(session, (start_of(await self.talk(session)),))
+
     async def doubted(self, session: str) -> dict[str, str]:
         """The calls that started and did not return, those of sub-agents too: id → what a person sees of them."""
         return await doubted_of(self._journal, self._reader, session)

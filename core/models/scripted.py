@@ -54,7 +54,7 @@ async def _fail(line: Line) -> AsyncIterator[Delta]:
         wait = f"It asks to wait {line.retry_after_s:g} s." if line.retry_after_s else ""
         raise Fault("The model server takes no more requests for now.", wait, after_s=line.retry_after_s)
     if line.fault == "server_error":
-        raise Fault("The model server failed.", "It answered with an internal error (500).")
+        raise Fault("The model server failed.", "It answered with an internal error (500).", "Try again later.")
     if line.fault == "too_long":
         why = "It answered that the prompt is too long."
         raise Fault("The request is too long for the model.", why, again=False, kind="too_long")

@@ -235,10 +235,10 @@ def _load(db: sqlite3.Connection, session: str) -> Live | None:
         return None
     number, row = found[0], read_session(found[1:])
     outline = load_outline(db, number, row.rows)
-    run, kind = db.execute("SELECT run, kind FROM entry WHERE id = ?", (key(number, row.seq),)).fetchone()
+    run, kind, at = db.execute("SELECT run, kind, at FROM entry WHERE id = ?", (key(number, row.seq),)).fetchone()
     # Words that begin a run carry its number before it has begun.
     opening = kind == NAMES[PersonSpoke] and "run" not in outline.open
-    return Live(number, row, outline, run - opening)
+    return Live(number, row, outline, run - opening, at)
 
 
 def load_outline(db: sqlite3.Connection, number: int, rows: int) -> Outline:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 CONTEXT = 3
 CLOSE = 3_000  # lines that are compared closely; longer stretches are first parted at lines that occur only once
 BINARY_HEAD = 8_192
+LONGEST = 256 * 1024  # of contents that are compared before somebody looks at them
 
 
 class Block(NamedTuple):
@@ -93,6 +94,14 @@ class Difference:
 
 def is_text(body: bytes) -> bool:
     return b"\0" not in body[:BINARY_HEAD]
+
+
+def figures(old: bytes | None, new: bytes | None) -> tuple[int, int] | None:
+    """Lines added and removed from one content to the other; None where that cannot be told, or not soon."""
+    if old is None or new is None or max(len(old), len(new)) > LONGEST or not (is_text(old) and is_text(new)):
+        return None
+    found = difference(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
+    return found.added, found.removed
 
 
 def difference(old: str, new: str) -> Difference:

@@ -3,11 +3,16 @@
 Plain JSON and nothing heavy: the window folds it while it is open.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from core.domain.problems import Trouble
+from core.timeline.difference import figures
+
 Line = Mapping[str, Any]
+Pair = tuple[str, str]  # the names of contents, before and after
+Kept = Callable[[str], bytes | None]
 
 CHANGES = ("file_changed", "files_rewound")
 CAUSES = (
@@ -15,7 +20,7 @@ CAUSES = (
     "decision_made", "problem_reported", "tainted", "limit_met", "limit_raised", "run_paused", "context_compacted",
     "tier_chosen", "mode_set", "nudged", "retried",
 )  # fmt: skip
-KINDS = (*CHANGES, *CAUSES, "verdict_given")
+KINDS = (*CHANGES, *CAUSES, "verdict_given", "run_ended")
 REQUESTS = ("request_sent", "context_compacted")  # so many that they are read only where they are looked at
 MOST_REQUESTS = 4_000  # that are kept one by one; of more, every second one goes
 FILES = frozenset({"read", "write", "edit", "patch", "find", "search"})
@@ -37,18 +42,22 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class FileStory:
-    """A file and everything that happened to it here."""
+    """A file and everything that happened to it here.
+
+    `net` are the lines that part its contents after all of it from those before, where several changes were compared.
+    """
 
     path: str
     changes: tuple[Change, ...]
+    net: tuple[int, int] | None = None
 
     @property
     def added(self) -> int:
-        return sum(change.added for change in self.changes if not change.rewound)
+        return self.net[0] if self.net else sum(change.added for change in self.changes if not change.rewound)
 
     @property
     def removed(self) -> int:
-        return sum(change.removed for change in self.changes if not change.rewound)
+        return self.net[1] if self.net else sum(change.removed for change in self.changes if not change.rewound)
 
     @property
     def new(self) -> bool:
@@ -121,11 +130,15 @@ class Past:
     files: dict[str, list[Change]] = field(default_factory=dict)
     choices: list[Choice] = field(default_factory=list)
     verdicts: dict[int, tuple[str, str]] = field(default_factory=dict)
+    troubles: dict[int, Trouble] = field(default_factory=dict)
     requests: list[Sent] = field(default_factory=list)
     cliffs: list[Cliff] = field(default_factory=list)
     _open: dict[str, int] = field(default_factory=dict)
     _every: int = 1
     _passed: int = 0
+    _first: dict[tuple[str, int], str] = field(default_factory=dict)  # contents before a file was changed, by run
+    _uncompared: dict[tuple[str, int], Pair] = field(default_factory=dict)
+    _nets: dict[tuple[str, int], tuple[Pair, tuple[int, int] | None]] = field(default_factory=dict)
 
     def hear(self, lines: Iterable[Line]) -> None:
         for line in lines:
@@ -137,6 +150,8 @@ class Past:
             elif kind == "verdict_given":
                 if line.get("by", "person") == "person":
                     self.verdicts[int(line.get("number", 0))] = (str(line.get("verdict", "")), head(line.get("note")))
+            elif kind == "run_ended":
+                self._end(line)
             elif kind in CAUSES:
                 self._choose(line)
                 if kind == "context_compacted":
@@ -144,17 +159,41 @@ class Past:
 
     def stories(self) -> list[FileStory]:
         """The files in the order in which they were first changed."""
-        return [FileStory(path, tuple(changes)) for path, changes in self.files.items()]
+        return [self._story(path, changes) for path, changes in self.files.items()]
 
     def of_run(self, run: int) -> list[FileStory]:
         """The same of one run alone."""
         mine = ((path, [c for c in changes if c.run == run and not c.rewound]) for path, changes in self.files.items())
-        return [FileStory(path, tuple(changes)) for path, changes in mine if changes]
+        return [self._story(path, changes, run) for path, changes in mine if changes]
+
+    @property
+    def compared(self) -> bool:
+        """Is of every file that was changed more than once known what that comes to?"""
+        return not self._uncompared
+
+    def compare(self, kept: Kept) -> None:
+        """Look at one of those: a few milliseconds."""
+        key, pair = self._uncompared.popitem()
+        self._nets[key] = pair, figures(*(kept(name) if name else b"" for name in pair))
 
     def totals(self) -> tuple[int, int]:
         """Lines added and removed, everywhere."""
         stories = self.stories()
         return sum(story.added for story in stories), sum(story.removed for story in stories)
+
+    def _story(self, path: str, changes: list[Change], run: int = 0) -> FileStory:
+        pair, net = self._nets.get((path, run), (None, None))
+        return FileStory(path, tuple(changes), net if pair == (changes[0].before, changes[-1].after) else None)
+
+    def _note(self, made: Change) -> None:
+        """One more change of a file: of what several come to together the sum of their lines says too much."""
+        self.files.setdefault(made.path, []).append(made)
+        for key in ((made.path, 0), (made.path, made.run))[: 1 if made.rewound else 2]:
+            pair = self._first.get(key), made.after
+            if pair[0] is None:
+                self._first[key] = made.before
+            elif any(pair):
+                self._uncompared[key] = pair[0], pair[1]
 
     def _change(self, line: Line) -> None:
         seq, run = int(line["seq"]), int(line.get("run", 0))
@@ -163,12 +202,12 @@ class Past:
                 seq, run, str(line.get("path", "")), str(line.get("before", "")), str(line.get("after", "")),
                 int(line.get("added", 0)), int(line.get("removed", 0)),
             )  # fmt: skip
-            self.files.setdefault(made.path, []).append(made)
+            self._note(made)
             return
         for file in line.get("files") or ():
             path = str(file.get("path", ""))
             made = Change(seq, run, path, str(file.get("before", "")), str(file.get("after", "")), rewound=True)
-            self.files.setdefault(path, []).append(made)
+            self._note(made)
 
     def _send(self, line: Line) -> None:
         tokens: Mapping[str, Any] = line.get("tokens") or {}
@@ -218,6 +257,15 @@ class Past:
             self._open[asked_id] = len(self.choices)
         self.choices.append(made)
 
+    def _end(self, line: Line) -> None:
+        """What the run asked waits for nobody any more."""
+        if trouble := line.get("trouble"):
+            told = Trouble(*(str(trouble.get(part) or "") for part in ("what", "why", "do")))
+            self.troubles[int(line.get("run", 0))] = told
+        for place in self._open.values():
+            self.choices[place] = replace(self.choices[place], status="stopped")
+        self._open.clear()
+
 
 def _alike(choice: Choice) -> tuple[object, ...]:
     """What automatic allows have in common that are told as one."""
@@ -255,8 +303,9 @@ def choice(line: Line) -> Choice | None:
         case "question_answered":
             answer = line.get("answer") or {}
             said = ": ".join(part for part in (answer.get("option"), answer.get("text")) if part)
-            declined = bool(answer.get("declined"))
-            return made("question", said, chosen=said, status="stopped" if declined else "done", cause="you")
+            unanswered = answer.get("declined") or answer.get("expired")
+            cause = "you" if answer.get("by", "person") == "person" else str(answer["by"])
+            return made("question", said, chosen=said, status="stopped" if unanswered else "done", cause=cause)
         case "consent_asked":
             request = line.get("request") or {}
             return made("consent", f"{request.get('tool', '')} {request.get('object', '')}".strip(),

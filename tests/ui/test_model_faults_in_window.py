@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import ssl
 import threading
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel, QListView, QPushButton, QTabBar
 
 from core.domain.events import RunEnded, RunPaused, RunStarted
 from core.domain.problems import Problem
@@ -22,7 +23,9 @@ from core.settings.schema import Provider
 from tests.core.engine.test_model_faults import BROKEN, GOOD, KEY, LIST, asks, read
 from tests.core.models.replies import GOLDEN
 from tests.servers.scripted import Act, Scripted, answer, chunk, scripted, stream
+from tests.ui.hands import click, find
 from tests.ui.test_desktop import Person, live, until
+from ui.timeline.endings import EndCard
 from ui.window import MainWindow
 
 
@@ -117,6 +120,37 @@ def test_the_window_says_how_it_stands_and_why(
                 assert told(window, session, met), f"{case}: {seen(window, session)}"
                 assert KEY not in seen(window, session) and "secret" not in seen(window, session)
                 assert proxy.connections == 0
+
+    live(qapp, home, act)
+
+
+def test_a_run_that_failed_says_why_and_what_to_do_and_is_tried_again(
+    qapp: QApplication, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "FIRST_S", 0.001)
+    fails = json.dumps({"replies": [{"fault": "server_error"}], "then": "repeat_last"})
+
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await person.start(fails)()
+        window.go_to(session)
+
+        def card() -> EndCard | None:
+            shown = [each for each in window.view.findChildren(EndCard) if each.isVisible()]
+            return next((each for each in shown if find(each, QPushButton, "end.again").isVisible()), None)
+
+        failed = await until(card, "the card")
+        cure = find(failed, QLabel, "end.cure")
+        await until(cure.isVisible, "why, and what to do")
+        assert cure.text() == "It answered with an internal error (500).\nTry again later."
+        tabs, listed = find(window.view, QTabBar, "run.tabs"), find(window.view, QListView, "decisions.list").model()
+        window.view.page.show_tab("decisions")
+        assert listed.rowCount() and tabs.accessibleTabName(tabs.currentIndex()) == f"Decisions {listed.rowCount()}"
+        window.view.page.show_tab("steps")
+        click(find(failed, QPushButton, "end.again"))
+        await until(lambda: window.row(session).runs == 2 and window.row(session).status == "failed", "the second run")
+        await until(lambda: (again := card()) and again is not None, "its card")
+        assert person.notice() == ""
 
     live(qapp, home, act)
 

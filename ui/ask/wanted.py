@@ -58,7 +58,8 @@ def title(request: ConsentRequest) -> str:
         case "runs":
             return _tr("Run this command?")
         case "writes":
-            return _tr("Change this file?") if request.tool != "patch" else _tr("Apply this change?")
+            said = {"patch": _tr("Apply this change?"), "write": _tr("Write this file?")}
+            return said.get(request.tool, _tr("Change this file?"))
         case "reads":
             return _tr("Read this?")
         case "network":

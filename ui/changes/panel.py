@@ -287,8 +287,9 @@ class ChangesPanel(QWidget):
         if commands:
             said = self.tr("Step {} changed it by a command: {}")
             return said.format(commands[-1].number, visible(commands[-1].object)[:120])
-        numbers = ", ".join(str(step.number) for step in steps[-6:] if step)
-        return self.tr("Changed in step {}.").format(numbers) if numbers else ""
+        numbers = [str(step.number) for step in steps[-6:] if step]
+        said = self.tr("Changed in steps {}.") if len(numbers) > 1 else self.tr("Changed in step {}.")
+        return said.format(", ".join(numbers)) if numbers else ""
 
     def _step_of(self, change: Change) -> Step | None:
         row = self._contents.row_of(self._session.id, change.seq)

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from PySide6.QtGui import QTextBlockFormat, QTextCharFormat, QTextCursor
 
 from core.domain.steps import Step
-from core.timeline.difference import Difference, difference, is_text
+from core.timeline.difference import LONGEST, Difference, difference, is_text
 from ui.theme import Look, blend
 from ui.timeline.causes import CauseRows
 from ui.timeline.output import FittedWords
@@ -14,7 +14,6 @@ from ui.visible import cut_lines, visible
 from ui.widgets.picture import is_picture
 
 LOOKED_AT: Final = 40  # entries before the end of a step among which its changes stand
-LONGEST: Final = 256 * 1024
 LINES: Final = 40
 FILES: Final = 3
 SIGNS: Final = {"+": "+ ", "-": "− ", " ": "  "}

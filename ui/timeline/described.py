@@ -103,7 +103,7 @@ def _told(entry: dict[str, Any]) -> list[tuple[str, str]]:
             return [("Model", str(entry.get("model") or "")), ("Limit", _rounds(entry.get("max_rounds")))]
         case "call_refused" | "call_started":
             return [("Tool", str(entry.get("tool") or ""))]
-        case "retried" | "run_ended":
+        case "retried" | "run_ended" | "run_paused":
             trouble = entry.get("trouble") or {}
             told = [("What", trouble.get("what")), ("Cause", trouble.get("why")), ("What to do", trouble.get("do"))]
             return [("Reason", str(entry.get("reason") or "")), *((name, str(said or "")) for name, said in told)]

@@ -17,15 +17,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.domain.problems import Trouble
 from core.domain.steps import Step
 from ui.figures import money
 from ui.icons import pixmap, put_icon
 from ui.looks import end_figures, plural, status_look, words
 from ui.theme import Look
 from ui.visible import visible
+from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.tip import tip
-from ui.widgets.words import label
+from ui.widgets.words import breakable, label
 
 ABOVE: Final = 8
 BELOW: Final = 12
@@ -55,6 +57,8 @@ class RunEnd(NamedTuple):
     files: tuple[Made, ...] = ()
     verdict: Verdict = Verdict()
     proposals: int = 0  # that wait for a word
+    trouble: Trouble | None = None
+    again: bool = False  # may it be tried once more?
 
 
 class EndCard(QFrame):
@@ -64,6 +68,8 @@ class EndCard(QFrame):
     """The file whose changes a person wants to see; empty for all of them."""
     review_wanted = Signal()
     """What was proposed is to be decided on."""
+    again_wanted = Signal()
+    """What failed is to be tried once more."""
 
     def __init__(self, look: Look, parent: QWidget) -> None:
         super().__init__(parent)
@@ -83,6 +89,9 @@ class EndCard(QFrame):
         self._asks = label(words("Did it help?"), look.fonts.text, "second", name="end.asks")
         self._thumbs = {word: self._thumb(word) for word in ("up", "down")}
         self._why = ElidedLabel("", look.fonts.text, name="end.why")
+        self._cure = label("", look.fonts.text, "second", name="end.cure", wrap=True)
+        self._again = Button(look, words("Try again"), name="end.again")
+        self._again.clicked.connect(self.again_wanted)
         self._names = QHBoxLayout()
         self._names.setSpacing(14)
         self._names_box = QWidget()
@@ -120,6 +129,11 @@ class EndCard(QFrame):
         layout.setSpacing(6)
         layout.addLayout(first)
         layout.addWidget(self._why)
+        cure = QHBoxLayout()
+        cure.setSpacing(12)
+        cure.addWidget(self._cure, 1)
+        cure.addWidget(self._again, 0, Qt.AlignmentFlag.AlignBottom)
+        layout.addLayout(cure)
         layout.addWidget(self._names_box)
         layout.addLayout(note)
 
@@ -147,6 +161,10 @@ class EndCard(QFrame):
         self._proposals.setVisible(end.proposals > 0)
         self._why.show_text(visible(step.object))
         self._why.setVisible(bool(step.object))
+        cure = "\n".join(visible(part) for part in (end.trouble.why, end.trouble.do) if part) if end.trouble else ""
+        self._cure.setText(breakable(cure))
+        self._cure.setVisible(bool(cure))
+        self._again.setVisible(end.again)
         for word, thumb in self._thumbs.items():
             thumb.setChecked(word == self._word)
             colour = (theme.done if word == "up" else theme.failed) if word == self._word else theme.text
@@ -156,22 +174,25 @@ class EndCard(QFrame):
         self._note.setVisible(bool(self._word))
         if other:
             self._say("")
-        parts = [self._status.text(), *figures, visible(step.object), words("Did it help?")]
+        parts = [self._status.text(), *figures, visible(step.object), cure, words("Did it help?")]
         self.setAccessibleName(f"{words('End of the run')}: {', '.join(part for part in parts if part)}")
 
-    def tall(self) -> int:
-        """How high it is."""
+    def tall(self, width: int = 0) -> int:
+        """How high it is where it is so wide."""
         layout = self.layout()
         assert layout is not None
         for part in (*layout.findChildren(QLayout), layout):
             part.invalidate()  # what came or went while the card was hidden has told nobody
-        return layout.totalSizeHint().height()
+        if not layout.hasHeightForWidth():  # nothing in it is wrapped
+            return layout.totalSizeHint().height()
+        return layout.totalHeightForWidth(width or self.width())
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self._status.setFont(look.fonts.strong)
-        for part in (self._figures, self._why, self._asks):
+        for part in (self._figures, self._why, self._cure, self._asks):
             part.setFont(look.fonts.text)
+        self._again.restyle(look)
         self._files.setFont(look.fonts.text)
         self._proposals.setFont(look.fonts.text)
         self._kept.setFont(look.fonts.second)
@@ -272,13 +293,13 @@ class Endings:
     def shown(self) -> dict[int, EndCard]:
         return self._shown
 
-    def height(self, step: Step, end: RunEnd) -> int:
+    def height(self, step: Step, end: RunEnd, width: int) -> int:
         card = self._shown.get(step.row)
         self._near.add(step.row)
         if card is None:
             card = self._shown[step.row] = self._spare.pop() if self._spare else self._make()
         card.show_end(step, end)
-        return card.tall() + ABOVE + BELOW
+        return card.tall(width) + ABOVE + BELOW
 
     def place(self, boxes: dict[int, QRect]) -> None:
         for row in [row for row in self._shown if row not in boxes]:

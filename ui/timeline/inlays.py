@@ -39,7 +39,7 @@ class Inlays:
             text = self._replies.height(row, self._painter.columns(width).text_width, lambda: self._rows.words(place))
             return text + heights.reply_above + heights.reply_below
         if step.kind == "end":
-            return self.endings.height(step, self.end_of(step))
+            return self.endings.height(step, self.end_of(step), self._painter.columns(width).text_width)
         return self._painter.height(step, width)
 
     def place(self, view: QTableView) -> tuple[int, int, bool]:

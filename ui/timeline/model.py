@@ -69,6 +69,7 @@ class TimelineModel(NestedRows):
         rows = sorted(latest)
         for row in rows:
             self._pages.put(latest[row])
+            self._words.pop(row, None)
         self._likes.forget(rows)
         for row in rows:
             if row < self._count and (place := self.place(row)) is not None:
@@ -156,7 +157,8 @@ class TimelineModel(NestedRows):
             return ""
         if step.row not in self._words:
             session = self.origin(step.row)[0]
-            self._words[step.row] = self._rows.words(session, step.first, "text", WORDS_LIMIT + 1)
+            seq = step.last if step.kind == "person" else step.first  # words that wait may be changed
+            self._words[step.row] = self._rows.words(session, seq, "text", WORDS_LIMIT + 1)
             if len(self._words) > WORDS_KEPT:
                 del self._words[next(iter(self._words))]
         return self._words[step.row]

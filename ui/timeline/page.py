@@ -51,6 +51,7 @@ class RunPage(QWidget):
     judged = Signal(int, str, str)
     changes_wanted = Signal(str)
     review_wanted = Signal()
+    again_wanted = Signal()
     tab_chosen = Signal(str)
     branch_wanted = Signal(str)
 
@@ -107,6 +108,7 @@ class RunPage(QWidget):
         self._view.judged.connect(self.judged)
         self._view.changes_wanted.connect(self.changes_wanted)
         self._view.review_wanted.connect(self.review_wanted)
+        self._view.again_wanted.connect(self.again_wanted)
         self._strip.wanted.connect(self._go_to_row)
         self._find.found.connect(self._show_found)
         self._find.closed.connect(self.focus_tab)

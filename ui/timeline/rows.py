@@ -148,11 +148,16 @@ class RowPainter(QStyledItemDelegate):
         wrapped = self._bubbles.wrap(self._said(step), self._bubble_width(box.width()))
         width, height = wrapped.width + 24, wrapped.height + 16
         frame = QRectF(box.right() - EDGE - width + 1, box.y() + 8, width, height)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(theme.bubble)
+        said = step.status == "done"
+        painter.setPen(Qt.PenStyle.NoPen if said else QPen(theme.strong_line, 1, Qt.PenStyle.DashLine))
+        painter.setBrush(theme.bubble if said else Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(frame, 10, 10)
-        painter.setPen(theme.text)
+        painter.setPen(theme.text if said else theme.second)
         wrapped.layout.draw(painter, QPointF(frame.x() + 12, frame.y() + 8))
+        if not said:  # it waits, or was taken back: the model was not told it
+            beside = QRect(box.x(), box.y(), round(frame.x()) - box.x() - 10, box.height())
+            word = words(verb(step.kind, step.status))
+            self._text(painter, beside, word, theme.third, self._look.fonts.second, RIGHT)
 
     def _interrupted(self, painter: QPainter, box: QRect, step: Step) -> None:
         columns, theme = self.columns(box.width()), self._look.theme

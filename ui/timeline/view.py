@@ -39,6 +39,7 @@ class TimelineView(BareTable):
     """The verdict on a run, and the note to it."""
     changes_wanted = Signal(str)
     review_wanted = Signal()
+    again_wanted = Signal()
 
     def __init__(self, model: TimelineModel, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -244,6 +245,7 @@ class TimelineView(BareTable):
         card.judged.connect(self.judged)
         card.changes_wanted.connect(self.changes_wanted)
         card.review_wanted.connect(self.review_wanted)
+        card.again_wanted.connect(self.again_wanted)
 
     def _count_on(self) -> None:
         if self.isVisible():

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 from hypothesis import given
 
+from core.domain.consent import ConsentAsked, ConsentRequest
 from core.domain.events import (
     Entry,
     PersonSpoke,
+    QueueChanged,
     Replied,
     RequestSent,
     RunEnded,
@@ -15,6 +17,7 @@ from core.domain.events import (
     RunResumed,
     RunStarted,
     SessionOpened,
+    ToolReturned,
     Usage,
 )
 from core.domain.filing import Filing
@@ -44,7 +47,9 @@ def test_every_prefix_has_a_line_whose_totals_add_up(entries: list[Entry]) -> No
         tokens += used(entry.event)
         assert row.status in STATES
         assert (row.seq, row.rows, row.tokens) == (entry.seq, outline.rows, tokens)
-        moved = moved if isinstance(entry.event, Filing) else entry.at
+        asked = [step.began for step in outline.open.values() if step.kind in {"question", "consent"}]
+        if not isinstance(entry.event, Filing):
+            moved = asked[-1] if asked and row.status == "waiting" else entry.at
         assert row.updated == moved and row.runs == entry.run
         assert row.waiting >= 0 and (row.waiting or row.status != "waiting")
 
@@ -67,6 +72,18 @@ def test_the_states_a_session_goes_through() -> None:
     assert status_after(OPENED, RunStarted("m"), ASKED, RunEnded("stopped")) == ("stopped", 0)
     assert status_after(OPENED, RunStarted("m"), RunInterrupted("power", ("c",)), RunResumed()) == ("running", 0)
     assert status_after(OPENED, RunStarted("m"), ASKED, RunInterrupted("power"), RunResumed()) == ("waiting", 1)
+
+
+def test_what_happens_beside_a_question_does_not_take_its_place_in_the_line() -> None:
+    """What it asks is told, with its age, until the answer; then the one that is still open."""
+    queued, back = PersonSpoke(Text("also")), QueueChanged("taken back", 5, (), Text("also"))
+    wanted = ConsentRequest("k", "d", "write", "a.py", "/tmp", "verified", "f")
+    events: list[RunEvent] = [OPENED, RunStarted("m"), ASKED, ToolReturned("x", Text("done")), queued, back]
+    events += [ConsentAsked(wanted), ANSWERED, queued]
+    rows = [row for _, row, _ in lines([Entry("s", n, 1, n, event) for n, event in enumerate(events, 1)])]
+    told = [(row.doing_kind, row.doing, row.updated) for row in rows]
+    assert told[2:6] == [("question", "?", 3)] * 4
+    assert told[6:] == [("consent", "write a.py", 7)] * 3
 
 
 def test_an_answer_that_comes_while_the_run_is_interrupted_counts() -> None:

@@ -6,11 +6,14 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from core.domain.consent import ConsentAsked, ConsentGiven, ConsentRequest
 from core.domain.events import (
     Call,
     CallRefused,
     CallStarted,
     Entry,
+    PersonSpoke,
+    QueueChanged,
     Replied,
     ReplyCut,
     RequestSent,
@@ -24,8 +27,9 @@ from core.domain.events import (
 )
 from core.domain.pen import Pen
 from core.domain.problems import Trouble
+from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked
 from core.domain.sessions import SessionRow, fold_session
-from core.domain.steps import OBJECT_LIMIT, OPEN, Outline, Step, fold, line
+from core.domain.steps import OBJECT_LIMIT, OPEN, Outline, Step, fold, line, verb
 from core.domain.text import Text
 from tests.core.domain.facts import journals, used
 
@@ -63,7 +67,7 @@ def check_every_prefix(entries: list[Entry]) -> None:
         unfinished = {step.key: step for step in rows.values() if step.status in OPEN}
         assert unfinished == outline.open
         if isinstance(entry.event, RunEnded):
-            assert not outline.open
+            assert {step.status for step in outline.open.values()} <= {"queued"}
 
 
 @given(journals())
@@ -143,6 +147,51 @@ def test_a_call_that_may_have_run_stays_open_until_it_is_settled() -> None:
     rows, outline = rows_of(entries)
     assert [step.status for step in rows.values()] == ["running", "skipped", "done"]
     assert set(outline.open) == {"run"}
+
+
+QUESTION = QuestionAsked(Question("q", "Which?"), "c")
+CONSENT = ConsentAsked(ConsentRequest("k", "c", "write", "a.py", "/tmp", "verified", "f"))
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ((QUESTION,), "Asks you Which?"),
+        ((QUESTION, QuestionAnswered("q", "c", Answer("This"))), "You answered This"),
+        ((QUESTION, QuestionAnswered("q", "c", Answer(declined=True))), "Not answered The person declined to answer."),
+        ((QUESTION, RunEnded("stopped")), "Not answered Which?"),
+        ((CONSENT,), "Asks to write a.py"),
+        ((CONSENT, ConsentGiven("k", True)), "Asked to write a.py"),
+        ((CONSENT, RunEnded("stopped")), "Asked to write a.py"),
+        ((CallStarted("c", "edit", "edit", "a.py"), ToolReturned("c", Text("no"), failed=True)), "Tried to edit a.py"),
+        ((CallStarted("c", "edit", "edit", "a.py"), ToolReturned("c", Text("ok"))), "Edited a.py"),
+        ((CallStarted("c", "write", "write", "a.py"), RunInterrupted("power", ("c",))), "Tried to write a.py"),
+        ((CallStarted("c", "run", "command", "ls"), ToolReturned("c", Text(), failed=True, exit_code=1)), "Ran ls"),
+    ],
+)
+def test_the_word_of_a_row_says_no_more_than_what_happened(events: tuple[RunEvent, ...], said: str) -> None:
+    rows, _ = rows_of([Entry("s", seq, 1, seq, event) for seq, event in enumerate([RunStarted("m"), *events], 1)])
+    assert f"{verb(rows[1].kind, rows[1].status)} {rows[1].object}" == said
+
+
+def test_words_are_queued_until_a_request_takes_them_along() -> None:
+    first, second, third = PersonSpoke(Text("one")), PersonSpoke(Text("two")), PersonSpoke(Text("three"))
+    back, other = QueueChanged("taken back", 5, (4, 6), Text("two")), QueueChanged("edited", 6, (4, 6), Text("THREE"))
+    begun, sent = RunStarted("m"), RequestSent("m", 1)
+    events: list[RunEvent] = [PersonSpoke(Text("go")), begun, sent, first, second, third, back, other]
+    again = RequestSent("m", 2, role="agent")
+    events += [QueueChanged("put back", 5, (4, 5, 6), Text("two")), again, RunEnded("stopped"), begun, sent]
+    entries = [Entry("s", seq, 1, seq, event) for seq, event in enumerate(events, 1)]
+
+    def said(until: int) -> list[tuple[str, str, int]]:
+        spoken = [step for step in rows_of(entries[:until])[0].values() if step.kind == "person"]
+        return [(verb("person", step.status), step.object, step.last) for step in spoken]
+
+    asked, before = ("You said", "go", 1), [("Queued", "one", 4), ("Taken back", "two", 7), ("Queued", "THREE", 8)]
+    assert said(8) == [asked, *before]
+    assert said(12) == [asked, *before, ("Queued", "two", 9)]
+    after = [("You said", "one", 4), ("Taken back", "two", 7), ("You said", "THREE", 8), ("You said", "two", 9)]
+    assert said(13) == [asked, *after]
 
 
 def test_a_tool_name_that_a_model_made_up_stays_on_one_line() -> None:

@@ -29,6 +29,7 @@ from core.domain.text import Text
 from core.engine.doubt import Doubt
 from core.engine.drafts import Draft
 from core.engine.runs import CUT, UNHEARD
+from core.models import retry
 from core.models.catalogue import Catalogue
 from core.models.model import Delta, Request
 from tests.core.engine.scenes import bounded, calling, opened, played
@@ -373,6 +374,23 @@ def test_a_bug_ends_its_run_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             assert [type(bug) for bug in scene.bugs] == [KeyError]
             await scene.engine.wait(other)
             assert scene.status(other) == "done"
+
+    bounded(main())
+
+
+def test_what_failed_is_tried_again_without_new_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retry, "FIRST_S", 0.001)
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.run(played({"fault": "server_error"}, then="repeat_last"))
+            await scene.engine.again(session)
+            with pytest.raises(Problem, match="going already"):
+                await scene.engine.again(session)
+            await scene.engine.wait(session)
+            events = await scene.events(session)
+            assert [each.text.head for each in events if isinstance(each, PersonSpoke)] == ["Go."]
+            assert scene.engine.session(session).runs == 2 and scene.status(session) == "failed" and not scene.bugs
 
     bounded(main())
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from core.domain.problems import Trouble
 from core.timeline.past import KINDS, Past, choice
 from tests.core.store.made import GOLDEN, examples
 
@@ -14,6 +15,11 @@ def heard(*lines: dict[str, Any]) -> Past:
     past = Past()
     past.hear(lines)
     return past
+
+
+def compare(past: Past, bodies: dict[str, bytes]) -> None:
+    while not past.compared:
+        past.compare(bodies.get)
 
 
 def test_every_example_ever_kept_can_be_heard() -> None:
@@ -47,6 +53,26 @@ def test_a_file_tells_its_story() -> None:
     assert [story.path for story in past.of_run(1)] == ["a"] and past.of_run(2)[0].added == 1
 
 
+def test_the_figures_of_a_file_are_those_of_its_difference() -> None:
+    """Made and then edited it has no line less, in its run as in the session; then it is put back."""
+    bodies = {"made": b"one\ntwo\n", "edited": b"one\n2\nthree\n"}
+    past = heard(
+        line("file_changed", 1, path="a", before="", after="made", added=2),
+        line("file_changed", 2, path="a", before="made", after="edited", added=2, removed=1),
+        line("file_changed", 3, path="b", before="", after="gone", added=4),
+        line("file_changed", 4, path="b", before="gone", after="lost", added=1),
+        line("file_changed", 5, path="c", added=1),
+        line("file_changed", 6, path="c", added=1),
+    )
+    assert past.totals() == (11, 1)
+    compare(past, bodies)
+    assert [(each.added, each.removed) for each in past.stories()] == [(3, 0), (5, 0), (2, 0)]
+    assert [(each.added, each.removed) for each in past.of_run(1)] == [(3, 0), (5, 0), (2, 0)]
+    past.hear([line("files_rewound", 7, 2, to=0, files=[{"path": "a", "before": "edited", "after": "made"}])])
+    compare(past, bodies)
+    assert (past.stories()[0].added, past.stories()[0].removed) == (2, 0) and past.of_run(1)[0].added == 3
+
+
 def test_what_was_asked_and_answered_is_one_choice() -> None:
     past = heard(
         line("consent_asked", 1, request={"id": "r1", "tool": "run", "object": "make", "why": "no rule"}),
@@ -63,6 +89,17 @@ def test_what_was_asked_and_answered_is_one_choice() -> None:
     )
     assert consent.why == "no rule" and consent.seq == 1
     assert (question.what, question.chosen, question.options) == ("Which?", "A", (("A", ""),))
+
+
+def test_what_nobody_answered_waits_for_nobody_once_the_run_has_ended() -> None:
+    asked = line("question_asked", 1, question={"id": "q1", "text": "Which?"})
+    wanted = line("consent_asked", 2, request={"id": "r1", "tool": "write", "object": "a"})
+    nobody = {"expired": True, "by": "nobody"}
+    past = heard(asked, wanted, line("question_answered", 3, question_id="q1", answer=nobody))
+    assert [(each.status, each.cause) for each in past.choices] == [("stopped", "nobody"), ("waiting", "")]
+    past.hear([line("run_ended", 4, status="failed", trouble={"what": "It failed.", "why": "500", "do": "Wait."})])
+    assert [each.status for each in past.choices] == ["stopped", "stopped"]
+    assert past.troubles == {1: Trouble("It failed.", "500", "Wait.")}
 
 
 def test_like_allows_are_told_as_one() -> None:

@@ -16,7 +16,7 @@ from tests.ui.hands import click, find, press, write
 from ui.ask.arming import WAIT_MS
 from ui.ask.card import ConsentCard
 from ui.ask.dialog import ConsentDialog
-from ui.ask.wanted import Wanted, facts, lines
+from ui.ask.wanted import Wanted, facts, lines, title
 from ui.theme import Look, load_fonts, load_theme
 
 Show = Callable[[Sequence[Wanted]], ConsentCard]
@@ -248,6 +248,10 @@ def test_I12_the_real_act_is_shown_whatever_the_model_says(look: Look, qtbot: Qt
     assert shown(dialog) == lie.plain()["command"]
     assert find(dialog, QLabel, "consent.title").text() == "Run this command?"
     assert dialog.windowTitle() == "Your consent is needed"
+
+
+def test_a_file_that_is_not_there_yet_is_not_said_to_be_changed() -> None:
+    assert [title(one.request) for one in (WRITE, EDIT)] == ["Write this file?", "Change this file?"]
 
 
 def test_I13_a_request_that_changed_has_to_be_seen_and_waited_for_again(show: Show, qtbot: QtBot) -> None:

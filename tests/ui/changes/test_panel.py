@@ -15,8 +15,10 @@ from core.engine.rewind import FilePlan, Plan
 from core.timeline.difference import difference
 from core.timeline.past import Past
 from tests.ui.hands import click, find, press
+from tests.ui.timeline.journals import ListedRows
 from ui.changes.dialog import PutBackDialog
 from ui.changes.panel import ChangesPanel
+from ui.scan import PastScan
 from ui.theme import Look
 from ui.widgets.difference_rows import DifferenceRows
 from ui.widgets.difference_view import DifferenceView
@@ -91,13 +93,27 @@ def test_a_difference_is_read_whole_and_by_step(panel: ChangesPanel) -> None:
     panel.show_file("code.py")
     assert lines(panel)[:5] == ["2 unchanged lines", "3: line 2", "4: line 3", "5: line 4", "removed 6: line 5"]
     assert "by a command" in find(panel, QLabel, "changes.note").text()
+    panel.show_file("a.png")
+    assert find(panel, QLabel, "changes.note").text() == "Changed in step 14."
     panel.show_file("letter.md")
+    assert find(panel, QLabel, "changes.note").text() == "Changed in steps 11, 12."
     click(find(panel, QPushButton, "changes.which"))
     menu = find(panel, QMenu, "changes.which.menu")
     assert [action.text() for action in menu.actions()] == ["Everything", "step 11  +1 −0", "step 12  +40 −1"]
     menu.actions()[1].trigger()
     assert lines(panel) == ["added 1: one"]
     menu.close()
+
+
+def test_the_figures_beside_a_difference_are_its_own(panel: ChangesPanel, qtbot: QtBot) -> None:
+    entries = {1: changed(1, "letter.md", "", "first", 1), 2: changed(2, "letter.md", "first", "old", 40, 1)}
+    scan = PastScan(ListedRows(entries=entries, bodies=BODIES))
+    scan.follow("s", 2)
+    qtbot.waitUntil(lambda: scan.past.totals() == (40, 0))
+    panel.show_past(ROW, scan.past, reading=False)
+    assert find(panel, QListView, "changes.files").model().index(0, 0).data() == "letter.md +40"
+    assert find(panel, QLabel, "changes.total").text() == "+40 −0"
+    assert sum(line.startswith("added") for line in lines(panel)) == 40
 
 
 def test_old_and_new_stand_beside_each_other(panel: ChangesPanel) -> None:

@@ -8,6 +8,7 @@ from core.domain.clock import SECOND
 from core.domain.steps import Step
 from tests.ui.hands import click, press
 from tests.ui.timeline.journals import START, ListedRows
+from ui.looks import badges
 from ui.theme import Look
 from ui.timeline.likes import Likes, summary
 from ui.timeline.model import TimelineModel
@@ -49,6 +50,13 @@ def test_two_stay_apart_and_three_are_one(qtbot: QtBot, look: Look) -> None:
     assert heights(view) == [True, True, True, True, False, False, False, False, True]
     said = str(view.model().index(3, 0).data())
     assert said.startswith("Step 2: Read 5 files: a.py, b.py, +3, 50 bytes") and said.endswith(", closed")
+
+
+def test_what_could_not_be_read_has_no_size() -> None:
+    """The bytes that came back are those of the reason."""
+    read = Step(0, "read", "done", START, marks={"bytes": 70})
+    assert [badge.text for badge in badges(read)] == ["70 bytes"]
+    assert badges(read._replace(status="failed")) == []
 
 
 def test_a_click_opens_and_a_click_on_the_arrow_closes(qtbot: QtBot, look: Look) -> None:

@@ -155,6 +155,22 @@ def test_rows_read_aloud_say_what_is_painted() -> None:
     assert said[11] == "End of the run: Done, 6m 40s"
 
 
+def test_words_that_wait_are_said_to_wait_and_to_be_sent_as_they_were_changed() -> None:
+    rows = ListedRows()
+    step = rows.add("person", "queued", said="teh rest", first=4, last=4)
+    model = TimelineModel(rows, clock=lambda: START)
+    model.open("s", 1)
+    assert model.index(0, 0).data() == "Queued teh rest"
+    rows.texts[7, "text"] = "the rest\nof it"
+    changed = step._replace(object="the rest", last=7)
+    model.apply([changed])
+    assert model.index(0, 0).data() == "Queued the rest of it"
+    model.apply([changed._replace(status="stopped", ended=START)])
+    assert model.index(0, 0).data() == "Taken back the rest of it"
+    model.apply([changed._replace(status="done", ended=START)])
+    assert model.index(0, 0).data() == "You said the rest of it"
+
+
 def test_a_row_that_is_still_going_counts_until_now() -> None:
     rows = ListedRows()
     step = rows.add("command", "running", began=START, number=1, object="make")

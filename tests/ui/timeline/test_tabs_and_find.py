@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QTabBar, QToolButt
 from pytestqt.qtbot import QtBot
 
 from core.domain.clock import SECOND
+from core.domain.problems import Trouble
 from core.domain.sessions import SessionRow
 from tests.ui.hands import click, find, press, write
 from tests.ui.timeline.journals import START, ListedRows, letter
@@ -164,6 +165,18 @@ def test_a_card_grows_with_the_letters(card: EndCard, look: Look) -> None:
 def test_a_card_that_is_seen_stays_as_high_when_its_files_change(card: EndCard) -> None:
     card.show_end(letter().rows[11], RunEnd(None, (Made("complaint.md", 85, 3, True),)))
     assert card.tall() == card.height()
+
+
+def test_a_card_of_a_run_that_failed_says_why_and_what_to_do(card: EndCard, qtbot: QtBot) -> None:
+    step = letter().rows[11]._replace(status="failed", object="It failed.")
+    end = RunEnd(None, (), trouble=Trouble("It failed.", "why " * 100, "Wait."), again=True)
+    card.show_end(step, end)
+    assert find(card, QLabel, "end.cure").text().endswith("why \nWait.") and "Wait." in card.accessibleName()
+    assert card.tall(300) > card.tall(700) > card.tall(2_000)
+    with qtbot.waitSignal(card.again_wanted):
+        click(find(card, QPushButton, "end.again"))
+    card.show_end(step, end._replace(again=False))
+    assert not find(card, QPushButton, "end.again").isVisible()
 
 
 def test_a_verdict_is_given_noted_and_taken_back(card: EndCard, qtbot: QtBot) -> None:
