@@ -15,8 +15,9 @@ from core.servers.answers import Answer, answer_of
 from core.servers.asking import Ask, Asking
 from core.servers.extras import Extras, extras_of, prompt_words, resource_words
 from core.servers.faults import words_of
+from core.servers.lenient import SAID, lenient
 from core.servers.opening import Opening
-from core.servers.told import accepted
+from core.servers.told import accepted, by_name
 from core.settings.schema import ServerTool
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ class Connection:
         try:
             async with (
                 self._way() as transport,
-                Client(transport, elicitation_callback=self._elicit, message_handler=self._hear) as client,
+                Client(lenient(transport), elicitation_callback=self._elicit, message_handler=self._hear) as client,
             ):
                 self.version = client.protocol_version
                 self.tools = await _tools(client)
@@ -292,12 +293,14 @@ def _shorten(log: Path) -> None:
 
 async def _tools(client: "Client") -> dict[str, ServerTool]:
     """All that it offers, page by page."""
-    found: dict[str, ServerTool] = {}
+    found: list[ServerTool] = []
     cursor: str | None = None
     for _ in range(PAGES):
         page = await client.list_tools(cursor=cursor, cache_mode="refresh")
-        found |= {tool.name: accepted(tool.name, tool.description or "", tool.input_schema) for tool in page.tools}
+        for tool in page.tools:
+            schema = (tool.meta or {}).get(SAID, tool.input_schema)
+            found.append(accepted(tool.name, tool.description or "", schema))
         cursor = page.next_cursor
         if not cursor:
             break
-    return found
+    return by_name(found)
