@@ -48,6 +48,12 @@ def is_over(run: Work) -> bool:
     return left is not None and left <= 0
 
 
+def in_time(run: Work, seconds: float) -> float:
+    """So long, or until the time of the run is over."""
+    left = left_s(run)
+    return seconds if left is None else max(0.0, min(seconds, left))
+
+
 def cut_at_limit(run: Work) -> asyncio.Timeout:
     """Cuts what is waited for when the time of the run is over; a moment later, so that it surely is."""
     left = left_s(run)

@@ -25,7 +25,7 @@ from core.engine.calls import look_for_calls, turn_to_words
 from core.engine.compaction import MEMORY
 from core.engine.drafts import Draft
 from core.engine.finish import check_end
-from core.engine.guards import check_limits, check_repeats, completed, cut_at_limit, is_over
+from core.engine.guards import check_limits, check_repeats, completed, cut_at_limit, in_time, is_over
 from core.engine.managing import manage_skill
 from core.engine.permission import permission
 from core.engine.recall import recall
@@ -100,7 +100,7 @@ async def next_reply(run: Work) -> None:
         try:
             return await read_reply(run, run.model_of(choice.model))
         except Fault as fault:
-            wait = wait_s(fault, attempt)
+            wait = wait_s(fault, attempt, others=bool(choice.others))
             if await shrink(run, choice, fault) or await turn_to_words(run, choice.model, fault):
                 wait = 0.0
             elif wait is None and choice.others:
@@ -108,7 +108,7 @@ async def next_reply(run: Work) -> None:
             if wait is None:
                 raise
             await run.record(Retried(fault.trouble, max(attempt, 1), wait))
-        await run.sleep(wait)
+        await run.sleep(in_time(run, wait))
         attempt += 1
 
 
@@ -144,8 +144,9 @@ async def stream(run: Work, model: Model) -> None:
             await run.record(ReplyCut(Text("".join(text)), why))
         raise
     else:
-        if not (any(text) or any(reasoning) or calls) and _owes_words(run):
-            raise Fault(SILENT, "Its reply was empty.", "Try again, or choose another model.", again=True, kind="empty")
+        if not (any(text) or calls) and _owes_words(run):
+            why = "It thought, and that was all." if any(reasoning) else "Its reply was empty."
+            raise Fault(SILENT, why, "Try again, or choose another model.", again=True, kind="empty")
         run.keep()
         number = run.talk.total_rounds + 1
         named = tuple(Call(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(calls, 1))

@@ -83,6 +83,7 @@ FILTERED = re.compile(
     re.I,
 )
 OVERLOADED = re.compile(r"overloaded|at capacity|server is busy|try again later|loading model", re.IGNORECASE)
+NOWHERE = re.compile(r"^\W*(\w+ )?not found\W*$|\b(url|path|route|endpoint|page|resource)\b", re.IGNORECASE)
 EVENT = re.compile(r"(?:event:.*\n)?data: ?(.*)")  # LiteLLM tells errors as the stream that was asked for
 HTML = re.compile(rb"\s*<(!doctype|html|head|body|\?xml)", re.IGNORECASE)
 
@@ -97,16 +98,17 @@ class Place:
 
     def clean(self, text: str) -> str:
         """Words of a server as they may be shown: no key, no control characters, not endless."""
-        text = self.mask.hide(text)
-        text = " ".join("".join(c if c.isprintable() else " " for c in text[: LONGEST_WHY * 4]).split())
+        text = self.mask.hide_parts(self.mask.hide(text)[: LONGEST_WHY * 4])
+        text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         return text if len(text) <= LONGEST_WHY else text[:LONGEST_WHY] + " …"
 
 
 class Said(NamedTuple):
-    """What an error body says: for people, and for programs."""
+    """What an error body says: for people, and for programs; `formed` is one in the form that model servers use."""
 
     message: str
     codes: str
+    formed: bool = False
 
     @property
     def all(self) -> str:
@@ -202,6 +204,8 @@ def kind_of(said: Said, status: int) -> str:
             return kind
     if status in (503, 529) or (status >= 500 and OVERLOADED.search(said.all)):
         return "overloaded"
+    if status == 404 and said.formed and said.message and not NOWHERE.search(said.message):
+        return "rejected"
     by_status = {401: "key", 402: "credit", 403: "forbidden", 404: "not_a_server", 405: "not_a_server"}
     return by_status.get(status) or ("server" if status >= 500 or status in (408, 409) else "rejected")
 
@@ -221,15 +225,15 @@ def said_in(plain: Any, text: str = "") -> Said:
     inner = plain.get("error")
     if isinstance(inner, str):
         return Said(inner, _codes(plain))
-    if isinstance(inner, Mapping):
-        plain = inner
+    formed = isinstance(inner, Mapping)
+    plain = inner if isinstance(inner, Mapping) else plain
     message = plain.get("message") or plain.get("detail") or plain.get("msg") or ""
     if isinstance(message, list):
         parts = [f"{item.get('msg', '')} {item.get('loc', '')}" for item in message if isinstance(item, Mapping)]
         message = "; ".join(parts)
     if not isinstance(message, str):
         message = json.dumps(message)
-    return Said(message or ("" if plain else text[:LONGEST_WHY]), _codes(plain))
+    return Said(message or ("" if plain else text[:LONGEST_WHY]), _codes(plain), formed)
 
 
 def retry_after(headers: Mapping[str, str]) -> float:

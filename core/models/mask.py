@@ -2,6 +2,7 @@
 
 KEY = "[key]"
 SHORTEST = 8
+PART = 12  # so much of a key is no word that stands there by chance
 PLACEHOLDERS = frozenset({"lm-studio", "not-needed", "sk-no-key-required", "no-key-required", "placeholder"})
 HIGH = ("\ud800", "\udbff")
 
@@ -15,6 +16,18 @@ class Mask:
     def hide(self, text: str) -> str:
         """The text without the key, also as it stands inside of JSON."""
         return text.replace(self._key, KEY) if self._key and self._key in text else text
+
+    def hide_parts(self, text: str) -> str:
+        """The text without the key and without long parts of it, which servers repeat when they shorten it."""
+        text, key = self.hide(text), self._key
+        pieces = {key[at : at + PART] for at in range(len(key) - PART + 1)}
+        shown: list[str] = []
+        end = 0
+        for at in range(len(text) - PART + 1 if pieces else 0):
+            if text[at : at + PART] in pieces:
+                shown += [] if shown and at <= end else [text[end:at], KEY]
+                end = at + PART
+        return "".join((*shown, text[end:]))
 
     def keep_back(self, text: str) -> int:
         """How many characters at the end may be the beginning of the key."""

@@ -18,9 +18,9 @@ from core.domain.events import (
 from core.domain.problems import Trouble
 from core.domain.text import Text
 from core.models.model import Asked, Delta, Fault, Request
-from core.models.retry import LONGEST_S
+from core.models.retry import PATIENCE_S
 
-FOR_EVER_S = LONGEST_S * 1000  # longer than any wait: the request was not made again
+FOR_EVER_S = PATIENCE_S * 1000  # longer than any wait: the request was not made again
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,9 @@ class Script:
 
 def read_script(text: str) -> Script:
     """Parse a script; what is wrong with it is said with the place."""
+    if not text:
+        why, do = "It is missing, or its file is empty.", "Name its file: journeyman run TASK --script FILE."
+        raise Problem("There is no script for the scripted model to play.", why, do)
     try:
         plain = json.loads(text)
     except ValueError as error:

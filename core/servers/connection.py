@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from core.domain.problems import Problem
+from core.domain.redact import Redactor
 from core.servers.answers import Answer, answer_of
 from core.servers.asking import Ask, Asking
 from core.servers.extras import Extras, extras_of, prompt_words, resource_words
 from core.servers.faults import words_of
+from core.servers.lenient import SAID, lenient
 from core.servers.opening import Opening
-from core.servers.told import accepted
+from core.servers.told import accepted, by_name
 from core.settings.schema import ServerTool
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ CALL_S = 600.0  # without a sign of life
 CLOSE_S = 15.0
 PAGES = 50
 LOG_SHOWN = 300
+LOG_READ = 64 << 10
 PRINTED = 4 << 20  # bytes kept of what it prints
 LOOK_S = 1.0
 ASKING: ContextVar[Asking | None] = ContextVar("asking", default=None)  # the call that a question belongs to
@@ -122,7 +125,7 @@ class Connection:
                     wanted = UrlElicitationRequiredError.from_error(error.error).elicitations
                     if await asking.pages([(each.message, each.url) for each in wanted]):
                         continue
-                return Answer(f"{self.server.name} refused the call: {error.message}", failed=True)
+                return Answer(f"{self.server.name} refused the call: {self._clean(error.message)}", failed=True)
         raise AssertionError("the second try returned or raised")
 
     async def extras(self) -> Extras:
@@ -171,7 +174,7 @@ class Connection:
             yield
         except MCPError as error:
             if error.code != CONNECTION_CLOSED and not (self._http and self._http.refused):
-                raise Problem(f"{self.server.name} refuses that.", f"{error.message}.", "") from error
+                raise Problem(f"{self.server.name} refuses that.", f"{self._clean(error.message)}.", "") from error
             await self.close()
             raise self.problem("ended in the middle of the call", error) from error
         except TimeoutError as error:
@@ -181,7 +184,7 @@ class Connection:
             await self.close()
             raise self.problem("ended in the middle of the call", error) from error
         except (ValueError, RuntimeError) as error:  # in a form that the protocol does not know, or asking for ever
-            why = words_of(error)
+            why = self._clean(words_of(error))
             raise Problem(f"The answer of {self.server.name} cannot be read.", why, "Tell its makers.") from error
 
     async def _elicit(
@@ -200,7 +203,7 @@ class Connection:
         try:
             async with (
                 self._way() as transport,
-                Client(transport, elicitation_callback=self._elicit, message_handler=self._hear) as client,
+                Client(lenient(transport), elicitation_callback=self._elicit, message_handler=self._hear) as client,
             ):
                 self.version = client.protocol_version
                 self.tools = await _tools(client)
@@ -257,14 +260,19 @@ class Connection:
         refused = self._http.refused if self._http else 0
         error = error or (met if self.server.url else None)
         late = "" if self._done.is_set() else f"It did not answer in {START_S:g} s."
-        why = words_of(error, refused) if error else late
+        why = self._clean(words_of(error, refused) if error else late)
         if self.server.url:
             do = "Look at its address and its key in the settings, page Tool servers."
             return Problem(f"The tool server {name} {what}.", why, do)
         with suppress(OSError):
-            printed = self._log.read_text("utf-8", "replace").strip().splitlines()
+            printed = self._clean(self._log.read_text("utf-8", "replace")[-LOG_READ:]).strip().splitlines()
             why += f" The last it printed: {printed[-1][:LOG_SHOWN]}" if printed else ""
         return Problem(f"The tool server {name} {what}.", why.strip(), f"What it prints stands in {self._log}.")
+
+    def _clean(self, text: str) -> str:
+        """Words of the server without secrets: what it was given, also without the `Bearer` before it, and the like."""
+        given = self._opened.given.values()
+        return Redactor([*given, *(value.rpartition(" ")[2] for value in given)]).text(text)
 
 
 async def _bound(log: Path) -> None:
@@ -285,12 +293,14 @@ def _shorten(log: Path) -> None:
 
 async def _tools(client: "Client") -> dict[str, ServerTool]:
     """All that it offers, page by page."""
-    found: dict[str, ServerTool] = {}
+    found: list[ServerTool] = []
     cursor: str | None = None
     for _ in range(PAGES):
         page = await client.list_tools(cursor=cursor, cache_mode="refresh")
-        found |= {tool.name: accepted(tool.name, tool.description or "", tool.input_schema) for tool in page.tools}
+        for tool in page.tools:
+            schema = (tool.meta or {}).get(SAID, tool.input_schema)
+            found.append(accepted(tool.name, tool.description or "", schema))
         cursor = page.next_cursor
         if not cursor:
             break
-    return found
+    return by_name(found)

@@ -31,6 +31,8 @@ class Read:
 
 
 async def run(parameters: Read, place: Place) -> Result:
+    if 0 < parameters.end < parameters.start:
+        return Result(f"Nothing was read: start {parameters.start} is after end {parameters.end}.", failed=True)
     body = place.broker.read_small(parameters.path, keys=False)
     return await asyncio.to_thread(_read, parameters, place) if body is None else _result(parameters, body)
 
@@ -47,7 +49,7 @@ def _result(parameters: Read, body: bytes) -> Result:
     seen = ((parameters.path, digest(body)),)
     # Only the lines that are wanted become text: long runs read long files in small pieces.
     wanted = b"".join(islice(BytesIO(body), parameters.start - 1, parameters.end or None))
-    if not wanted and parameters.start > 1 and (not parameters.end or parameters.end >= parameters.start):
+    if not wanted and parameters.start > 1:
         lines = body.count(b"\n") + (not body.endswith(b"\n") and bool(body))
         if parameters.start > max(lines, 1):
             return Result(f"{parameters.path} has {lines:,} lines.", failed=True)

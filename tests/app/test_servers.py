@@ -28,17 +28,20 @@ sys.stdout.buffer.write(b"Starting \xff\n{no\n[1]\n")
 sys.stdout.flush()
 sys.stderr.write(("x" * 999 + "\n") * 5_000 + "ready\n")
 sys.stderr.flush()
-schema = {"type": "object", "properties": json.loads(sys.argv[1])}
-tool = {"name": "echo\n", "description": "Says it.", "inputSchema": schema}
+tools = json.loads(sys.argv[1])
 for line in sys.stdin:
     asked = json.loads(line)
     version = asked.get("params", {}).get("protocolVersion", "")
     begun = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "n", "version": "1"}}
-    told = {"initialize": {"result": begun}, "tools/list": {"result": {"tools": [tool]}}}
+    told = {"initialize": {"result": begun}, "tools/list": {"result": {"tools": tools}}}
     other = {"error": {"code": -32601, "message": "no such method"}}
     if "id" in asked:
         print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **told.get(asked["method"], other)}), flush=True)
 """
+
+
+def tool(name: object, description: object = "Says it.", **schema: object) -> dict[str, object]:
+    return {"name": name, "description": description, "inputSchema": {"type": "object", **schema}}
 
 
 def typed(home: Path, *words: str) -> int:
@@ -80,7 +83,7 @@ def test_the_library_is_loaded_only_where_a_server_is_set(tmp_path: Path) -> Non
 def test_what_a_server_prints_between_its_answers_stands_in_its_log_which_has_a_bound(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert typed(tmp_path, "add", "noisy", sys.executable, "-c", NOISY, "{}") == DONE
+    assert typed(tmp_path, "add", "noisy", sys.executable, "-c", NOISY, json.dumps([tool("echo\n")])) == DONE
     said = capfd.readouterr()
     assert "noisy: 1 tools" in said.out and said.err == "" and "noisy__echo⟦U+000A⟧  (not offered" in said.out
     log = tmp_path / "servers" / "noisy.test.log"
@@ -92,4 +95,27 @@ def test_a_server_that_does_not_keep_to_the_protocol_is_told_where(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert typed(tmp_path, "add", "noisy", sys.executable, "-c", NOISY, "7") == FAILED
-    assert "It is not as the protocol has it, at tools.0.inputSchema.properties:" in capfd.readouterr().err
+    assert "It is not as the protocol has it, at tools:" in capfd.readouterr().err
+
+
+def test_a_tool_that_is_not_as_the_protocol_has_it_does_not_take_the_others_along(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    bare: dict[str, object] = {"name": "bare"}
+    tools = [tool("bad", properties=7), tool("good"), 7, tool(5), bare, {**bare, "name": "free", "inputSchema": {}}]
+    assert typed(tmp_path, "add", "box", sys.executable, "-c", NOISY, json.dumps(tools)) == DONE
+    said = capfd.readouterr().out
+    unlike = "(not offered: its schema is not as the protocol has it)"
+    assert f"box__bad  {unlike}  Says it." in said and f"box__bare  {unlike}" in said
+    assert "box__good  Says it." in said and "box__free  \n" in said and "'' is no plain name" in said
+    assert typed(tmp_path, "test", "box") == DONE and "what you accepted" in capfd.readouterr().out
+
+
+def test_of_two_tools_with_one_name_the_first_is_offered_and_the_second_is_told(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tools = json.dumps([tool("send", "Sends a letter."), tool("send", "Sends everything."), tool("send")])
+    assert typed(tmp_path, "add", "box", sys.executable, "-c", NOISY, tools) == DONE
+    said = capfd.readouterr().out
+    assert "box__send  Sends a letter." in said
+    assert "box__send (again)  (not offered: another tool of its server has the same name)  Sends everything." in said

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.events import LimitMet, LimitRaised, ReplyCut, RequestSent, RunStarted
+from core.domain.events import LimitMet, LimitRaised, ReplyCut, RequestSent, Retried, RunStarted
 from core.domain.question import Answer, QuestionAsked
 from core.domain.text import Text
 from tests.core.engine.scenes import bounded, opened, played
@@ -38,6 +38,21 @@ def test_a_reply_is_cut_when_the_time_of_the_run_is_over(tmp_path: Path, chunks:
             assert cut.why == "the time of the run was over"
             (met,) = [event for event in events if isinstance(event, LimitMet)]
             assert met.share == 100 and 0.01 <= met.used < 0.2 and scene.status(session) == "limit"
+            assert not (await same_again(scene, tmp_path, session)).differing
+
+    bounded(main())
+
+
+def test_a_wait_that_the_server_asked_for_ends_with_the_time_of_the_run(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            busy, late = {"fault": "rate_limited", "retry_after_s": 200}, {"text": "late", "delay_s": 20.0}
+            began = RunStarted("scripted", script=Text(played(busy, late)), max_minutes=0.01)
+            session = await scene.engine.start("Go.", scene.folder, began)
+            await scene.engine.wait(session)
+            events = await scene.events(session)
+            assert [event.wait_s for event in events if isinstance(event, Retried)] == [200]
+            assert scene.status(session) == "limit"
             assert not (await same_again(scene, tmp_path, session)).differing
 
     bounded(main())

@@ -78,6 +78,7 @@ BROKEN = {
     "M12": Case([answer(b"<!DOCTYPE html><html>Hi</html>", "text/html")], "failed", "web page"),
     "M17": Case([answer(stream("[" * 100_000 + "]" * 100_000))], "paused", "nested"),
     "M20": Case([answer(stream(chunk("stop")))], "paused", "said nothing"),
+    "M20b": Case([answer(stream(chunk(reasoning_content="Hm."), chunk("stop")))], "paused", "said nothing"),
     "M24": Case([[HEAD, "drip"]], "failed", "more than a reply", stream(chunk(content="x" * 500_000), end=""), "xxxxx"),
 }  # fmt: skip
 

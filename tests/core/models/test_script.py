@@ -58,13 +58,18 @@ def test_what_is_wrong_is_said_with_its_place(plain: Any, place: str) -> None:
         read_script(json.dumps(plain))
 
 
-NO_JSON = ["", "{", "[" * 100_000, '{"window": ' + "9" * 5000 + "}", "\0", '{"replies": [1e999]}']
+NO_JSON = [" ", "{", "[" * 100_000, '{"window": ' + "9" * 5000 + "}", "\0", '{"replies": [1e999]}']
 
 
 @pytest.mark.parametrize("text", NO_JSON, ids=range(len(NO_JSON)))
 def test_what_is_no_json_is_refused_in_words(text: str) -> None:
     with pytest.raises(Problem, match="cannot be played"):
         read_script(text)
+
+
+def test_a_script_that_is_missing_is_said_with_the_way_to_name_one() -> None:
+    with pytest.raises(Problem, match=r"no script for the scripted model.*--script FILE"):
+        read_script("")
 
 
 NAMES = st.sampled_from(["replies", "text", "calls", "name", "usage", "then", "fault", "roles", "x"])

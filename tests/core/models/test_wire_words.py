@@ -11,7 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from core.models.faults import KINDS, TOO_LONG, Said, is_too_long, kind_of, refused, retry_after, said_in, spoken
+from core.models.faults import (
+    KINDS,
+    TOO_LONG,
+    Place,
+    Said,
+    is_too_long,
+    kind_of,
+    refused,
+    retry_after,
+    said_in,
+    spoken,
+)
 from core.models.lines import LONGEST_LINE, Lines
 from core.models.lists import MOST, anthropic_list, chat_list, ollama_model, ollama_names
 from core.models.mask import Flow, Mask
@@ -73,6 +84,25 @@ def test_a_key_is_hidden_however_it_comes(words: list[str], size: int) -> None:
 @pytest.mark.parametrize("word", ["ollama", "lm-studio", "EMPTY", "sk-no-key-required", ""])
 def test_words_that_stand_for_no_key_are_not_hidden(word: str) -> None:
     assert Mask(word).hide(f"run {word} now") == f"run {word} now"
+
+
+LONG = "sk-ant-api03-Qw7Zx9Lm2Vb5Nc8Kd1Hg4Jf6"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (f"No such key: {LONG[8:]}.", "No such key: [key]."),
+        (f"No such key: {LONG[:-9]}…", "No such key: [key]…"),
+        (f"{LONG[:16]}***{LONG[-12:]} and {LONG}", "[key]***[key] and [key]"),
+        (f"No key ends in {LONG[-11:]}, as yours does.", f"No key ends in {LONG[-11:]}, as yours does."),
+        ("Keys of api.anthropic.com begin with sk-ant-api", "Keys of api.anthropic.com begin with sk-ant-api"),
+        ("", ""),
+    ],
+)
+def test_a_long_part_of_a_key_is_hidden_where_an_error_is_told(said: str, shown: str) -> None:
+    assert Place("o", "m", Mask(LONG)).clean(said) == shown
+    assert Place("o", "m", Mask("")).clean(said) == said
 
 
 OVERFLOWS = [
@@ -141,6 +171,14 @@ def test_what_looks_like_an_overflow(message: str) -> None:
         (404, {"error": {"message": "The model `x` does not exist", "code": "model_not_found"}}, "model", False),
         (404, {"error": "model 'x' not found"}, "model", False),
         (404, {"detail": "Not Found"}, "not_a_server", False),
+        (404, {"error": {"message": "The model is gone", "code": 404}}, "rejected", False),
+        (404, {"error": {"message": "The model is gone"}}, "rejected", False),
+        (404, {"error": {"message": "File Not Found", "type": "not_found_error", "code": 404}}, "not_a_server", False),
+        (404, {"error": {"message": "Invalid URL (POST /chat)", "code": None}}, "not_a_server", False),
+        (404, {"error": {"code": "404", "message": "Resource not found"}}, "not_a_server", False),
+        (404, {"error": {"code": 404}}, "not_a_server", False),
+        (404, {"status": 404, "error": "Not Found"}, "not_a_server", False),
+        (404, b"404 page not found", "not_a_server", False),
         (408, b"", "server", True),
         (409, {"error": {"message": "conflict"}}, "server", True),
         (413, {"type": "error", "error": {"type": "request_too_large", "message": "x"}}, "too_long", False),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from core.servers.told import accepted, difference, unfit
+from core.servers.told import accepted, by_name, difference, unfit
 
 
 @pytest.mark.parametrize("sign", ["\x9b", "\x1b[", "\x1b]", "\u202e", "\u200b", '"', "\\", "\x00", "\U000e0041"])
@@ -25,8 +25,29 @@ def test_a_tool_that_came_went_or_says_another_thing_differs() -> None:
     assert "-Adds." in difference(was, None) and "+Adds." in difference(None, was)
 
 
+def test_a_tool_that_is_listed_twice_in_the_same_words_is_one() -> None:
+    add, other = accepted("add", "Adds.", {}), accepted("add", "Sends.", {})
+    assert by_name([add, add]) == {"add": add}
+    assert list(by_name([add, other, add, other])) == ["add", "add (again)"]
+
+
 @pytest.mark.parametrize("name", ["re\u0430d", "a__b", "a b", "", "a" * 39, "a.b"])
 def test_names_that_models_do_not_take_or_that_look_like_others_are_unfit(name: str) -> None:
     assert "no plain name" in unfit(accepted(name, "", {}))
     assert unfit(accepted("read-it_2", "", {})) == ""
     assert "too long" in unfit(accepted("read", "x" * 5_000, {}))
+
+
+@pytest.mark.parametrize(
+    ("schema", "fits"),
+    [
+        ({"type": "object", "properties": {"a": {"type": "string"}, "b": True}}, True),
+        ({"type": "object", "properties": 7}, False),
+        ({"type": "object", "properties": {"a": 7}}, False),
+        ({"type": "array"}, False),
+        ("object", False),
+        (None, False),
+    ],
+)
+def test_a_schema_that_describes_no_arguments_is_unfit(schema: object, fits: bool) -> None:
+    assert (unfit(accepted("read", "", schema)) == "") is fits

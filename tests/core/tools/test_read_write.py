@@ -34,6 +34,14 @@ def test_a_write_is_recorded_and_read(ground: Ground) -> None:
     assert use(WRITE, Write("notes/a.txt", "one\n"), ground.folder).changes == ()
 
 
+def test_lines_that_end_before_they_start_are_a_fault_and_not_an_empty_file(ground: Ground) -> None:
+    use(WRITE, Write("notes/a.txt", "one\ntwo\nthree\n"), ground.folder)
+    read = use(READ, Read("notes/a.txt", 5, 2), ground.folder)
+    assert read.failed and read.output == "Nothing was read: start 5 is after end 2."
+    assert use(READ, Read("notes/a.txt", 2, 2), ground.folder).output == "two\n"
+    assert use(READ, Read("notes/a.txt", 2, 0), ground.folder).output == "two\nthree\n"
+
+
 def test_no_way_out(ground: Ground) -> None:
     """P1–P7, P10, P11 by the tools."""
     for name in set_traps(ground) + odd_spellings(ground):
