@@ -8,7 +8,7 @@ from ui.looks import words
 
 
 class Family:
-    """Read when a step that gave work is first shown, and kept up to date by what is heard."""
+    """Read when a step that gave work is first shown, and kept up to date by what is heard while it is."""
 
     def __init__(
         self, children: Callable[[str], Sequence[SessionRow]], one: Callable[[str], SessionRow | None]
@@ -27,6 +27,10 @@ class Family:
         """The line of a sub-agent is another now."""
         self.child(row.parent, row.parent_call)
         self._known[row.parent][row.parent_call] = row
+
+    def leave(self, session: str) -> None:
+        """Of what works for it nothing is heard from now on; once it is shown again it is read anew."""
+        self._known.pop(session, None)
 
     def forked(self, step: Step) -> Step:
         """The step that names where it was forked from, by the title a person knows."""

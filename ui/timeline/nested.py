@@ -147,11 +147,13 @@ class NestedRows(QAbstractTableModel):
         self._changed(place)
 
     def _close(self, nest: Nest) -> None:
-        place, size = self.place(nest.anchor), sum(each.count for each in self._nests.within(nest))
+        place, gone = self.place(nest.anchor), self._nests.within(nest)
         if place is not None:
-            self.beginRemoveRows(QModelIndex(), place + 1, place + size)
+            self.beginRemoveRows(QModelIndex(), place + 1, place + sum(each.count for each in gone))
             self._nests.close(nest)
             self.endRemoveRows()
+            for each in gone:
+                self._family.leave(each.session)
             self._changed(place)
 
     def _grow(self, nest: Nest, steps: Sequence[Step]) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
@@ -96,6 +96,7 @@ class Plain:
 @given(
     st.lists(st.sampled_from(["to-a", "to-b", "to-c", "fold 1", "fold 2", "grow a", "grow b", "grow c"]), max_size=14)
 )
+@example(["to-a", "to-c", "to-a", "grow c", "to-a", "to-c"])
 def test_whatever_is_unfolded_folded_and_grows_stands_where_it_belongs(deeds: list[str]) -> None:
     rows = Families()
     model, plain = TimelineModel(rows), Plain(rows)
