@@ -14,7 +14,7 @@ from core.domain.problems import Problem
 from core.memory.keep import Kept, Source
 from core.memory.meaning import Meaning, Standing
 from core.memory.memory import Memories, edited
-from core.memory.portable import exported, imported, of_lines
+from core.memory.portable import Brought, exported, imported, of_lines
 from core.memory.tidy import tidy
 from core.store.memory_rows import Use
 from core.store.proposals import Proposals
@@ -212,14 +212,17 @@ class Memory:
         return exported(one for one in found if one.standing != "forgotten")
 
     async def take_in(self, file: Path, *, reach: Reach = "everywhere", place: str = "") -> list[Kept]:
-        """Memories out of a JSON file of ours, a Markdown list of another agent, or the database of ALMA."""
+        """Memories out of a JSON file of ours, a Markdown list of another agent, or the database of ALMA: all or none.
+
+        Those that are pinned in a file of ours are pinned here too.
+        """
         by: Author = "import"
         source = Source(by, why=f"from {file.name}")
         told = await asyncio.to_thread(_said_in, file)
-        made = [replace(one, reach=reach, place=place) if place else one for one in told]
-        for number, one in enumerate(made, 1):  # first: nothing is half taken in
-            self._check(one, f"memory {number} of {file.name}")
-        return [await self._memories.keep(one, source) for one in made]
+        made = [(replace(said, reach=reach, place=place) if place else said, pinned) for said, pinned in told]
+        for number, (said, _) in enumerate(made, 1):
+            self._check(said, f"memory {number} of {file.name}")
+        return await self._memories.keep_all(made, source)
 
     def _check(self, said: Said, named: str) -> None:
         try:
@@ -250,18 +253,18 @@ class Memory:
         return True
 
 
-def _said_in(file: Path) -> list[Said]:
+def _said_in(file: Path) -> list[Brought]:
     from core.store.foreign_memory import alma, is_database
 
     if file.exists() and not file.is_file():
         raise Problem(f"{file} is no ordinary file.", "", "Name a file.")
     try:
         if is_database(file):
-            return [Said(**one) for one in alma(file)]
+            return [Brought(Said(**one)) for one in alma(file)]
         text = file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise Problem(f"{file} cannot be read.", f"{error}.", "Name a file that is there.") from error
-    return of_lines(text) if file.suffix.lower() == ".md" else imported(text)
+    return list(map(Brought, of_lines(text))) if file.suffix.lower() == ".md" else imported(text)
 
 
 def _journey(memories: Sequence[Remembered]) -> list[Day]:

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from core.domain.events import CallStarted, Replied, RequestSent, RunEnded, RunStarted, Tainted, ToolReturned
 from core.domain.memory import Said
 from core.domain.proposal import Proposal
@@ -310,6 +312,27 @@ def test_what_is_for_another_folder_is_never_told(tmp_path: Path) -> None:
             told = [item.text for one in await recalled(scene, session) for item in one.items]
             assert told == [f"Deploy the site from {scene.folder}."]
             assert [e.event.status for e in scene.facts if isinstance(e.event, RunEnded)] == ["completed"]
+
+    bounded(main())
+
+
+@pytest.mark.parametrize("text", ["Close the window before a storm.\n", "When it rains: close the roof.\n"])
+def test_a_proposal_kept_in_other_words_has_no_fields_of_the_old_ones(tmp_path: Path, text: str) -> None:
+    """Also where it is kept once more after it was taken back."""
+    parts = {"when": "it rains", "do": "close the roof"}
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            tray, memory = scene.engine.proposals, scene.engine.memory
+            said = Said("heuristic", "When it rains: close the roof.", parts=parts)
+            made = await tray.make(Proposal("", "memory", "create", "", said.text, about=about(said)))
+            for words in (text, None):
+                kept = await tray.keep(made.id, words)
+                shown = (await memory.show(kept.result.partition(":")[0])).listed.memory.said
+                assert shown.text == text.strip() and shown.kind == "heuristic"
+                assert shown.parts == (parts if shown.text == said.text else {})
+                for _ in "taken back", "open again":
+                    await tray.undo(made.id)
 
     bounded(main())
 
