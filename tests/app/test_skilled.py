@@ -139,6 +139,16 @@ def test_a_proposed_memory_is_listed_with_its_words(typed: Typist) -> None:
     assert told == f"{made.id}  create memory “The key lies under the pot.”  Said twice.\n"
 
 
+def test_a_skill_with_a_link_out_of_it_is_named_and_the_others_are_added(typed: Typist, tmp_path: Path) -> None:
+    lay(tmp_path / "coming" / "notes")
+    (lay(tmp_path / "coming" / "zoo") / "stolen").symlink_to(tmp_path)
+    checked = typed("skills", "check", str(tmp_path / "coming"), ends=FAILED)
+    assert "notes: valid" in checked and "zoo: zoo/stolen is no ordinary file." in checked
+    added = typed("skills", "add", str(tmp_path / "coming"))
+    assert "notes: added as notes" in added and "zoo: not added: zoo/stolen is no ordinary file." in added
+    assert "There is no" in typed("skills", "show", "zoo", ends=FAILED)
+
+
 def test_what_is_added_again_or_is_not_there_is_said(typed: Typist, tmp_path: Path) -> None:
     lay(tmp_path / "work" / "notes")
     assert "journeyman skills trust notes" in typed("skills", "add", "notes")
