@@ -5,12 +5,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.domain.clock import SECOND, now
 from core.domain.memory import DAY, Author, Change, Kind, Reach, Said, State, state, strength
 from core.domain.memory import Memory as Remembered
 from core.domain.memory import Standing as Where
 from core.domain.problems import Problem
+from core.domain.proposal import Proposal
 from core.memory.keep import Kept, Source
 from core.memory.meaning import Meaning, Standing
 from core.memory.memory import Memories, edited
@@ -19,6 +21,9 @@ from core.memory.tidy import tidy
 from core.store.memory_rows import Use
 from core.store.proposals import Proposals
 from core.store.reader import Reader
+
+if TYPE_CHECKING:
+    from core.engine.proposing import Tray
 
 AHEAD = (0, 30, 90, 180, 365)  # days for which the strength is foretold
 
@@ -72,10 +77,12 @@ class Tidied:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """Ids of memories that were forgotten, and of proposals that were rejected with them."""
+    """Ids of memories that were forgotten, and of proposals that were rejected or taken back with them; `skills` are
+    those that were taken back."""
 
     memories: tuple[str, ...] = ()
     proposals: tuple[str, ...] = ()
+    skills: tuple[Proposal, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +97,13 @@ class Day:
 class Memory:
     """Every wish is durable when its method returns. All but `erase` can be taken back with `undo` or `restore`."""
 
-    def __init__(self, memories: Memories, reader: Reader, proposals: Proposals) -> None:
+    def __init__(
+        self, memories: Memories, reader: Reader, proposals: Proposals, tray: Callable[[], "Tray"] | None = None
+    ) -> None:
         self._memories = memories
         self._reader = reader
         self._proposals = proposals
+        self._decide = tray
 
     async def listed(
         self, *, kind: Kind | None = None, standing: Where | None = "active", session: str = "", reach: str = "",
@@ -179,23 +189,30 @@ class Memory:
         return tuple(self._memories.changes(known))
 
     async def forget_session(self, session: str) -> Forgotten:
-        """Forget what was learnt from a session, but not what a person wrote, and reject what it still proposes."""
+        """Forget what was learnt from a session, skills too, but not what a person wrote, and reject what it still
+        proposes."""
         gone = await self._memories.forget_all(session=session)
-        waiting = tuple(one.id for one in self._proposals.find(state="open", session=session))
+        waiting = [one.id for one in self._proposals.find(state="open", session=session)]
         for name in waiting:
             await self._proposals.settle(name, "rejected")
-        return Forgotten(tuple(gone), waiting)
+        skills = await self._tray().take_back(session, self._reworded(session))
+        return Forgotten(tuple(gone), (*waiting, *(one.id for one in skills)), skills)
+
+    def _reworded(self, session: str) -> set[str]:
+        """The proposals that a person kept in words of their own."""
+        settled = self._memories.book.facts(lambda facts: facts.facts(session, ("proposal_settled",)))
+        return {said["proposal_id"] for _, said in settled if said.get("text", {}).get("head")}
 
     async def forget_folder(self, folder: str) -> Forgotten:
         """Forget what was learnt for a folder, but not what a person wrote."""
         return Forgotten(tuple(await self._memories.forget_all(folder=folder)))
 
     async def bring_back(self, memories: Sequence[str], proposals: Sequence[str] = ()) -> None:
-        """Restore these memories and open these proposals again."""
+        """Restore these memories, open these proposals again or keep them again, as they were."""
         for name in memories:
             await self._memories.restore(name)
-        for name in proposals:
-            await self._proposals.settle(name, "open")
+        for name in reversed(proposals):
+            await self._tray().bring_back(name)
 
     async def tidy(self) -> Tidied:
         """Archive what nobody has used for long; propose lessons of like runs, and mergers of like memories."""
@@ -239,6 +256,10 @@ class Memory:
     async def see_to_all(self, told: Callable[[int], None]) -> int:
         """Let the model see every memory it has not seen; how many. `told` hears how many so far."""
         return await self._meaning.catch_up(told)
+
+    def _tray(self) -> "Tray":
+        assert self._decide is not None
+        return self._decide()
 
     @property
     def _meaning(self) -> Meaning:

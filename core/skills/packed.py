@@ -45,7 +45,7 @@ class Packed:
 
 
 def unpacked(path: Path) -> list[Packed]:
-    """Every skill in a zip file or a folder; a SKILL.md by itself is one too. Problem where there is none to take in."""
+    """Every skill in a zip file or a folder; a SKILL.md by itself is one too. Problem where none can be taken in."""
     if path.is_dir():
         found = _of_folder(path)
     elif path.name.lower() == MAIN.lower():

@@ -13,6 +13,7 @@ from core.store.journal import Journal
 from core.store.opening import open_data
 from core.store.proposals import Proposals
 from core.store.reader import Reader
+from tests.core.engine.scenes import played
 from tests.core.skills.shelf import TEXT
 
 
@@ -157,3 +158,20 @@ def test_what_is_added_again_or_is_not_there_is_said(typed: Typist, tmp_path: Pa
     missing = typed("skills", "add", "notes", "letters", ends=FAILED)
     assert "There is no skill 'letters' in notes." in missing and "It has: notes." in missing
     assert "whole number" in typed("skills", "restore", "notes", "--", "-1", ends=USAGE)
+
+
+def test_a_skill_is_forgotten_with_its_session_and_said_how_it_comes_back(typed: Typist, tmp_path: Path) -> None:
+    (tmp_path / "work" / "script.json").write_text(played({"text": "ok"}))
+    typed("run", "Take notes", "--script", "script.json")
+    (session,) = (str(row["id"]) for row in typed.lines("sessions"))
+    opened = open_data(typed.home)
+    assert opened.database
+    book = Proposals(opened.path, opened.database, Journal(opened.database, Reader(opened.path)))
+    wanted = Proposal("", "skill", "create", "library/notes", TEXT, "Asked twice.", session=session)
+    made = asyncio.run(book.make(wanted))
+    opened.database.close()
+    typed("proposals", "keep", made.id)
+    told = typed("memory", "forget", "--session", session)
+    assert "Rejected" not in told and "Archived the skill library/notes. Back with: " in told
+    assert "library/notes: archived" not in typed(*told.split("journeyman ")[-1].split())
+    assert "archived" not in typed("skills", "list")
