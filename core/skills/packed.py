@@ -48,6 +48,8 @@ def unpacked(path: Path) -> list[Packed]:
     """Every skill in a zip file or a folder; a SKILL.md by itself is one too. Problem where none can be taken in."""
     if path.is_dir():
         found = _of_folder(path)
+    elif path.exists() and not path.is_file():  # a pipe may never be written to
+        raise Problem(f"{path.name} is no ordinary file.", "", "Choose a folder or a zip file.")
     elif path.name.lower() == MAIN.lower():
         found = _parted({MAIN: _small(path)}, frozenset(), path.resolve().parent.name)
     else:

@@ -223,6 +223,7 @@ def test_a_folder_is_read_without_following_links(tmp_path: Path) -> None:
     (root / "two" / "stolen").unlink()
     os.mkfifo(root / "two" / "pipe")
     refused(root / "two", "no ordinary file")
+    refused(root / "two" / "pipe", "no ordinary file")
 
 
 def test_a_bad_skill_keeps_no_other_out(tmp_path: Path) -> None:
