@@ -1,4 +1,4 @@
-"""Numbers as they are typed."""
+"""Numbers and names as they are typed."""
 
 import argparse
 
@@ -27,3 +27,9 @@ def count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise argparse.ArgumentTypeError("expected a whole number, 0 or more")
     return int(text)
+
+
+def named(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("expected a name")
+    return text

@@ -214,7 +214,7 @@ def _looking(commands: "argparse._SubParsersAction[_Parser]") -> None:
 def _history(commands: "argparse._SubParsersAction[_Parser]") -> None:
     fork = _add(commands, "fork", "Begin a session with the steps of another; that one is left as it is.")
     fork.add_argument("session", metavar="SESSION")
-    fork.add_argument("--at", type=count, default=0, metavar="STEP", help="up to the end of this step (else all)")
+    fork.add_argument("--at", type=count, default=None, metavar="STEP", help="up to the end of this step (else all)")
     how = fork.add_mutually_exclusive_group()
     how.add_argument("--say", metavar="TEXT", default="", help="go on with this message")
     how.add_argument("--instead", metavar="TEXT", default="", help="send the message of the run in these words")

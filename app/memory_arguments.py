@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable
 
-from app.amounts import count
+from app.amounts import count, named
 from core.domain.memory import KINDS
 
 Add = Callable[[str, str], argparse.ArgumentParser]
@@ -58,8 +58,8 @@ def _changing(add: Add) -> None:
     forget = add("forget", "Forget a memory, or all that was learnt from a session or for a folder.")
     forget.add_argument("memory", metavar="MEMORY", nargs="?", default="")
     forget.add_argument("--for-good", action="store_true", help="with its versions; it cannot be restored")
-    forget.add_argument("--session", metavar="SESSION", default="", help="all that was learnt from it")
-    forget.add_argument("--folder", metavar="DIR", default="", help="all that was learnt for it")
+    forget.add_argument("--session", type=named, metavar="SESSION", default=None, help="all that was learnt from it")
+    forget.add_argument("--folder", type=named, metavar="DIR", default=None, help="all that was learnt for it")
     for name, words in (
         ("archive", "Put a memory out of the way: kept, but told to nobody."),
         ("restore", "Bring a memory back from the archive, or after it was forgotten."),
@@ -90,9 +90,11 @@ def _meaning(add: Add) -> None:
 
 def _for(command: argparse.ArgumentParser, words: str) -> None:
     whose = command.add_mutually_exclusive_group()
-    whose.add_argument("--folder", metavar="DIR", default="", help=f"{words} for this folder")
-    whose.add_argument("--agent", metavar="NAME", default="", help=f"{words} for this agent")
-    whose.add_argument("--session", metavar="SESSION", default="", help=f"{words} for this session, or from it")
+    for name, shown, help in (
+        ("folder", "DIR", "for this folder"), ("agent", "NAME", "for this agent"),
+        ("session", "SESSION", "for this session, or from it"),
+    ):  # fmt: skip
+        whose.add_argument(f"--{name}", type=named, metavar=shown, default=None, help=f"{words} {help}")
 
 
 def _named(command: argparse.ArgumentParser) -> None:

@@ -18,6 +18,7 @@ from core.store.told import Told
 
 NOBODY = "Nobody is there to be asked."
 UNPRICED = "The price of this model is unknown, so the limit of {:g} US dollars does not hold."
+HANDED_OVER = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 ASKING = (QuestionAsked, QuestionHeld, ConsentAsked)
 
 
@@ -257,8 +258,10 @@ def session_named(engine: Engine, name: str) -> str:
 
 
 def read_file(context: Context, name: str) -> str:
-    """A file the person named, from where they typed."""
+    """A file the person named, from where they typed, or what their shell hands over."""
     path = context.folder / name
+    if path.exists() and not path.is_file() and not str(path).startswith(HANDED_OVER):
+        raise Problem(f"{name} is no ordinary file.", "", "Name a text file.")
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:

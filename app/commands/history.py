@@ -28,9 +28,8 @@ async def fork(context: Context) -> int:
     session = session_named(context.engine, typed.session)
     beginning = await _beginning(context, session)
     if beginning is None:
-        beginning = Beginning(
-            await history.fork(session, await history.at_step(session, typed.at) if typed.at else None), ()
-        )
+        last = None if typed.at is None else await history.at_step(session, typed.at)
+        beginning = Beginning(await history.fork(session, last), ())
     name = beginning.session
     if not typed.json:
         context.out.write(f"Session {name}, forked from {session}.")
@@ -60,7 +59,7 @@ async def _beginning(context: Context, session: str) -> Beginning | None:
         raise Problem("A model is named only with --again.", "A fork keeps its own.", "Add --again.")
     if typed.without and not typed.again:
         raise Problem("What is left out is named only with --again.", "A fork goes on with all of it.", "Add --again.")
-    if (typed.at and anew) or (typed.run and not anew):
+    if (typed.at is not None and anew) or (typed.run and not anew):
         raise Problem("That names two places.", "", "Give --at STEP, or --run N with --instead or --again.")
     if typed.instead:
         return await history.instead(session, typed.run, typed.instead)

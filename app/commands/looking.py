@@ -80,4 +80,6 @@ async def _search(context: Context, text: str) -> int:
         context.out.write(f"{row.id}  {row.title}")
     for hit in hits:
         context.out.write(f"{hit.session}  {hit.title}  · entry {hit.seq}, {hit.kind.replace('_', ' ')}")
+    if not named and not hits:
+        context.out.write("These words occur in no session.")
     return DONE

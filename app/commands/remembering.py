@@ -12,6 +12,7 @@ from app.output import moment
 from core.domain.clock import SECOND
 from core.domain.memory import Change, Memory, Reach, Standing
 from core.domain.problems import Problem
+from core.domain.proposal import Proposal
 from core.engine.memory import Listed, Share
 from core.memory.keep import Kept
 
@@ -100,9 +101,12 @@ async def _forget(context: Context) -> None:
         folder = str((context.folder / typed.folder).resolve()) if typed.folder else ""
         session = engine.session(typed.session).id if typed.session else ""
         gone = await (engine.memory.forget_session(session) if session else engine.memory.forget_folder(folder))
-        rejected = f" Rejected {len(gone.proposals)} that waited for you." if gone.proposals else ""
+        count = len(gone.proposals) - len(gone.skills)
+        rejected = f" Rejected {count} that waited for you." if count else ""
         kept = "What you wrote yourself was kept."
         context.out.write(f"Forgot {len(gone.memories)}.{rejected} {kept}" + _back(gone.memories))
+        for one in gone.skills:
+            context.out.write(_skill_back(one))
         return
     if not typed.memory:
         raise Problem("Nothing was named.", "", "Name a memory, or --session or --folder.")
@@ -240,6 +244,14 @@ def _change(change: Change) -> str:
 def _back(gone: Sequence[str]) -> str:
     rest = f", so too {', '.join(gone[1:])}" if gone[1:] else ""
     return f" Back with: journeyman memory restore {gone[0]}{rest}" if gone else ""
+
+
+def _skill_back(gone: Proposal) -> str:
+    """What became of a skill that was taken back, and how it is had again."""
+    key, _, number = gone.result.partition(" ")
+    if gone.what == "create":
+        return f"Archived the skill {key}. Back with: journeyman skills unarchive {key}"
+    return f"Took version {number} of the skill {key} back. Back with: journeyman skills restore {key} {number}"
 
 
 def _day(at: int) -> str:

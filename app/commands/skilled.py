@@ -68,11 +68,14 @@ async def _check(context: Context) -> int:
     for each in found:
         errors = sum(finding.level == "error" for finding in each.findings)
         if context.typed.json:
-            context.out.json({"name": each.name, "valid": not errors, "findings": [asdict(f) for f in each.findings]})
+            plain = {"name": each.name, "valid": not errors and not each.trouble, "trouble": each.trouble}
+            context.out.json(plain | {"findings": [asdict(f) for f in each.findings]})
             continue
-        context.out.write(f"{each.name}: " + ("valid" if not errors else f"{errors} against the format"))
+        said = each.trouble or ("valid" if not errors else f"{errors} against the format")
+        context.out.write(f"{each.name}: {said}")
         _tell(context, each.findings)
-    return FAILED if any(f.level == "error" for each in found for f in each.findings) else DONE
+    wrong = any(each.trouble or any(f.level == "error" for f in each.findings) for each in found)
+    return FAILED if wrong else DONE
 
 
 async def _add(context: Context) -> int:

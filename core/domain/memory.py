@@ -57,6 +57,12 @@ class Said:
     parts: Mapping[str, str] = field(default_factory=dict)
 
 
+def reworded(said: Said, text: str) -> Said:
+    """The same in other words; its fields are those of the old words no more."""
+    none: dict[str, str] = {}
+    return said if " ".join(text.split()) == said.text else replace(said, text=text, parts=none)
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One thing that happened to a memory, its `number`-th. `said` where what it says changed.

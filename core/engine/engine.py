@@ -101,7 +101,7 @@ class Engine(Care, Deciding):
         self._markup = markup
         self._consents = Consents(journal, reader, book, runs.claimed)
         self._memories = memories
-        self.memory = Memory(memories, reader, proposals)
+        self.memory = Memory(memories, reader, proposals, lambda: self.proposals)
         self.queue = Queue(runs, journal, reader)
         self.shelf = Shelf(journal, reader, opened.database, self._end)
 

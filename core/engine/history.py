@@ -96,7 +96,7 @@ class History:
 
     async def at_step(self, session: str, number: int) -> int:
         """The last entry of a step: where a fork or a rewind to it ends."""
-        step = self._reader.numbered(session, number)
+        step = self._reader.numbered(session, number) if number else None  # 0 is of rows without a number
         if step is None:
             last = self._row(session).steps
             raise Problem(f"There is no step {number}.", f"The session has {last}.", "Name one that `show` lists.")

@@ -5,20 +5,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.domain.clock import SECOND, now
 from core.domain.memory import DAY, Author, Change, Kind, Reach, Said, State, state, strength
 from core.domain.memory import Memory as Remembered
 from core.domain.memory import Standing as Where
 from core.domain.problems import Problem
+from core.domain.proposal import Proposal
 from core.memory.keep import Kept, Source
 from core.memory.meaning import Meaning, Standing
 from core.memory.memory import Memories, edited
-from core.memory.portable import exported, imported, of_lines
+from core.memory.portable import Brought, exported, imported, of_lines
 from core.memory.tidy import tidy
 from core.store.memory_rows import Use
 from core.store.proposals import Proposals
 from core.store.reader import Reader
+
+if TYPE_CHECKING:
+    from core.engine.proposing import Tray
 
 AHEAD = (0, 30, 90, 180, 365)  # days for which the strength is foretold
 
@@ -72,10 +77,12 @@ class Tidied:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """Ids of memories that were forgotten, and of proposals that were rejected with them."""
+    """Ids of memories that were forgotten, and of proposals that were rejected or taken back with them; `skills` are
+    those that were taken back."""
 
     memories: tuple[str, ...] = ()
     proposals: tuple[str, ...] = ()
+    skills: tuple[Proposal, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +97,13 @@ class Day:
 class Memory:
     """Every wish is durable when its method returns. All but `erase` can be taken back with `undo` or `restore`."""
 
-    def __init__(self, memories: Memories, reader: Reader, proposals: Proposals) -> None:
+    def __init__(
+        self, memories: Memories, reader: Reader, proposals: Proposals, tray: Callable[[], "Tray"] | None = None
+    ) -> None:
         self._memories = memories
         self._reader = reader
         self._proposals = proposals
+        self._decide = tray
 
     async def listed(
         self, *, kind: Kind | None = None, standing: Where | None = "active", session: str = "", reach: str = "",
@@ -179,23 +189,30 @@ class Memory:
         return tuple(self._memories.changes(known))
 
     async def forget_session(self, session: str) -> Forgotten:
-        """Forget what was learnt from a session, but not what a person wrote, and reject what it still proposes."""
+        """Forget what was learnt from a session, skills too, but not what a person wrote, and reject what it still
+        proposes."""
         gone = await self._memories.forget_all(session=session)
-        waiting = tuple(one.id for one in self._proposals.find(state="open", session=session))
+        waiting = [one.id for one in self._proposals.find(state="open", session=session)]
         for name in waiting:
             await self._proposals.settle(name, "rejected")
-        return Forgotten(tuple(gone), waiting)
+        skills = await self._tray().take_back(session, self._reworded(session))
+        return Forgotten(tuple(gone), (*waiting, *(one.id for one in skills)), skills)
+
+    def _reworded(self, session: str) -> set[str]:
+        """The proposals that a person kept in words of their own."""
+        settled = self._memories.book.facts(lambda facts: facts.facts(session, ("proposal_settled",)))
+        return {said["proposal_id"] for _, said in settled if said.get("text", {}).get("head")}
 
     async def forget_folder(self, folder: str) -> Forgotten:
         """Forget what was learnt for a folder, but not what a person wrote."""
         return Forgotten(tuple(await self._memories.forget_all(folder=folder)))
 
     async def bring_back(self, memories: Sequence[str], proposals: Sequence[str] = ()) -> None:
-        """Restore these memories and open these proposals again."""
+        """Restore these memories, open these proposals again or keep them again, as they were."""
         for name in memories:
             await self._memories.restore(name)
-        for name in proposals:
-            await self._proposals.settle(name, "open")
+        for name in reversed(proposals):
+            await self._tray().bring_back(name)
 
     async def tidy(self) -> Tidied:
         """Archive what nobody has used for long; propose lessons of like runs, and mergers of like memories."""
@@ -212,14 +229,17 @@ class Memory:
         return exported(one for one in found if one.standing != "forgotten")
 
     async def take_in(self, file: Path, *, reach: Reach = "everywhere", place: str = "") -> list[Kept]:
-        """Memories out of a JSON file of ours, a Markdown list of another agent, or the database of ALMA."""
+        """Memories out of a JSON file of ours, a Markdown list of another agent, or the database of ALMA: all or none.
+
+        Those that are pinned in a file of ours are pinned here too.
+        """
         by: Author = "import"
         source = Source(by, why=f"from {file.name}")
         told = await asyncio.to_thread(_said_in, file)
-        made = [replace(one, reach=reach, place=place) if place else one for one in told]
-        for number, one in enumerate(made, 1):  # first: nothing is half taken in
-            self._check(one, f"memory {number} of {file.name}")
-        return [await self._memories.keep(one, source) for one in made]
+        made = [(replace(said, reach=reach, place=place) if place else said, pinned) for said, pinned in told]
+        for number, (said, _) in enumerate(made, 1):
+            self._check(said, f"memory {number} of {file.name}")
+        return await self._memories.keep_all(made, source)
 
     def _check(self, said: Said, named: str) -> None:
         try:
@@ -237,6 +257,10 @@ class Memory:
         """Let the model see every memory it has not seen; how many. `told` hears how many so far."""
         return await self._meaning.catch_up(told)
 
+    def _tray(self) -> "Tray":
+        assert self._decide is not None
+        return self._decide()
+
     @property
     def _meaning(self) -> Meaning:
         assert self._memories.meaning is not None
@@ -250,18 +274,18 @@ class Memory:
         return True
 
 
-def _said_in(file: Path) -> list[Said]:
+def _said_in(file: Path) -> list[Brought]:
     from core.store.foreign_memory import alma, is_database
 
     if file.exists() and not file.is_file():
         raise Problem(f"{file} is no ordinary file.", "", "Name a file.")
     try:
         if is_database(file):
-            return [Said(**one) for one in alma(file)]
+            return [Brought(Said(**one)) for one in alma(file)]
         text = file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise Problem(f"{file} cannot be read.", f"{error}.", "Name a file that is there.") from error
-    return of_lines(text) if file.suffix.lower() == ".md" else imported(text)
+    return list(map(Brought, of_lines(text))) if file.suffix.lower() == ".md" else imported(text)
 
 
 def _journey(memories: Sequence[Remembered]) -> list[Day]:

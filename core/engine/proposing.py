@@ -1,6 +1,7 @@
 """The tray where proposals wait: kept, edited first, rejected, and any of it taken back."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol
 
@@ -84,6 +85,25 @@ class Tray:
         finally:
             self._deciding.discard(wanted.id)
 
+    async def take_back(self, session: str, but: Collection[str]) -> tuple[Proposal, ...]:
+        """Undo the skills that were kept from a session, the newest first. Left are those in `but`, those that somebody
+        built on since, and those that cannot be taken back by themselves."""
+        keeper, undone = self._keepers["skill"], []
+        assert isinstance(keeper, SkillKeeper)
+        kept = self.book.find(state="kept", of="skill", session=session)
+        for one in sorted(kept, key=lambda one: one.settled, reverse=True):
+            with suppress(Problem):
+                if one.id not in but and keeper.is_alone(one):
+                    undone.append(await self.undo(one.id))
+        return tuple(undone)
+
+    async def bring_back(self, name: str) -> None:
+        """Open again what was rejected; keep again what was taken back."""
+        was_kept = self.book.one(name).state == "undone"
+        opened = await self.undo(name)
+        if was_kept:
+            await self.keep(opened.id)
+
     def _taken(self, name: str, *states: ProposalState) -> Proposal:
         wanted = self.book.one(name)
         if wanted.state not in states or wanted.id in self._deciding:
@@ -155,6 +175,15 @@ class SkillKeeper:
             return self._library.body(key, wanted.path or MAIN).decode("utf-8", "replace")
         except Problem:
             return None
+
+    def is_alone(self, wanted: Proposal) -> bool:
+        """Whether nothing stands on what it made but what came from the same session."""
+        key, _, number = wanted.result.partition(" ")
+        if not number:  # it made no version
+            return False
+        versions = self._library.open(key).versions
+        own = {one.digest for one in versions if one.number < int(number) or one.session == wanted.session}
+        return all(one.digest in own for one in versions)
 
     async def _saved(self, wanted: Proposal, key: str, text: str, base: int) -> Saved | Moved:
         """On top of what it was made from; on top of what is there now where the two changes do not clash."""

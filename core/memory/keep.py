@@ -14,6 +14,7 @@ from core.memory.rank import NOTHING, fitting
 from core.memory.words import telling
 from core.store.memory_rows import MemoryRows, Place
 
+OF_FIELDS = ("heuristic", "anti-pattern")  # kinds that a person or an agent can say field by field
 NEIGHBOURS = 8  # memories that a new one is compared with
 
 
@@ -62,8 +63,8 @@ def checked(said: Said, limits: Limits | None = None) -> Said:
     if said.kind not in KINDS or said.reach not in REACHES:
         raise Problem(f"There is no {said.kind!r} for {said.reach!r}.", "", f"Kinds are: {', '.join(KINDS)}.")
     if not any(sign.isalnum() for sign in text):
-        needs = " and ".join(PARTS[said.kind][:2])
-        raise Problem("There is nothing to remember.", "The text is empty.", f"Say it in a sentence, or give {needs}.")
+        fields = f", or give {' and '.join(PARTS[said.kind][:2])}" if said.kind in OF_FIELDS else ""
+        raise Problem("There is nothing to remember.", "The text is empty.", f"Say it in a sentence{fields}.")
     if len(text) > LONGEST:
         why = f"It has {len(text):,} characters; a memory has {LONGEST:,} at the most."
         raise Problem("This is too long to remember.", why, "Say it in one sentence, or write a skill.")
@@ -87,10 +88,7 @@ def keep(rows: MemoryRows, said: Said, source: Source, at: int, means: Mapping[i
 
     `means` is how near others are by what they mean, where that is known.
     """
-    places = rows.places([(said.reach, said.place)]) if said.kind != "outcome" else []
-    known = rows.same(places[0].number, said.kind, print_of(said.text)) if places else ""
-    near = () if known else _neighbours(rows, said, places, means)
-    same = rows.memory(known) if known else next((one for one in near if _same(one, said)), None)
+    same, others = compared(rows, said, means)
     if same:
         again = source.change(same.id, same.version + 1, at, "seen again")
         return Kept("seen again", rows.write(again) or same)
@@ -99,14 +97,18 @@ def keep(rows: MemoryRows, said: Said, source: Source, at: int, means: Mapping[i
     rows.add_all([first])
     memory = fold([first])
     assert memory is not None
-    others = _contrary(rows, near, said, means)
     for other in others:
-        rows.write(Change(other.id, other.version + 1, at, "linked", source.by, other=name, why="it says otherwise"))
-        memory = rows.write(
-            Change(name, memory.version + 1, at, "linked", source.by, other=other.id, why="it says otherwise")
-        )
-        assert memory is not None
+        memory = link(rows, memory, other, source, at)
     return Kept("kept", memory, others)
+
+
+def link(rows: MemoryRows, memory: Memory, other: Memory, source: Source, at: int) -> Memory:
+    """Each names the other; what the first is then."""
+    for one, named in ((other, memory), (memory, other)):
+        change = Change(one.id, one.version + 1, at, "linked", source.by, other=named.id, why="it says otherwise")
+        linked = rows.write(change)
+    assert linked is not None
+    return linked
 
 
 def looked_at(
@@ -116,6 +118,17 @@ def looked_at(
     near = _neighbours(rows, said, rows.places([(said.reach, said.place)]), means)
     same = next((one for one in near if _same(one, said)), None)
     return same, _contrary(rows, near, said, means)
+
+
+def compared(
+    rows: MemoryRows, said: Said, means: Mapping[int, float] = NOTHING
+) -> tuple[Memory | None, tuple[Memory, ...]]:
+    """As `looked_at`; beside one of the very same words nothing is looked for, and each outcome is a new one."""
+    if said.kind == "outcome":
+        return None, ()
+    places = rows.places([(said.reach, said.place)])
+    known = rows.same(places[0].number, said.kind, print_of(said.text)) if places else ""
+    return (rows.memory(known), ()) if known else looked_at(rows, said, means)
 
 
 def _neighbours(

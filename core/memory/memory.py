@@ -1,16 +1,16 @@
 """Everything that can be done with memories, for the engine: kept, looked for, changed, taken back, forgotten."""
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import cast
 
 from core.domain.clock import Clock, now
 from core.domain.ids import memory_id
-from core.domain.memory import Change, Did, Kind, Memory, Said, Standing
+from core.domain.memory import Change, Did, Kind, Memory, Said, Standing, reworded
 from core.domain.problems import Problem
 from core.memory.fade import faded
 from core.memory.keep import Kept, Limits, Source, checked, keep
+from core.memory.many import Many
 from core.memory.meaning import Meaning
 from core.memory.rank import NOTHING
 from core.memory.recall import TOKENS, Found, Recollection, found, recall
@@ -45,6 +45,17 @@ class Memories:
         good = checked(said, limits)
         means = NOTHING if good.kind == "outcome" else await self.near(good.text, [(good.reach, good.place)])
         return await self.book.write(lambda rows: keep(rows, good, source, self._clock(), means))
+
+    async def keep_all(self, told: Iterable[tuple[Said, bool]], source: Source) -> list[Kept]:
+        """All of them or none; each with whether it is pinned. Others write while they are compared, one by one."""
+        with self.book.apart() as apart:
+            many = Many(apart, source, self._clock())
+            for said, pinned in told:
+                good = checked(said)
+                means = NOTHING if good.kind == "outcome" else await self.near(good.text, [(good.reach, good.place)])
+                self.book.read(partial(many.compare, said=good, pinned=pinned, means=means))
+                await asyncio.sleep(0)
+            return await self.book.write(many.pour)
 
     async def near(self, text: str, wanted: Collection[tuple[str, str]] | None = None) -> Mapping[int, float]:
         """How near memories of these places are by what they mean, by key; empty where no model is chosen."""
@@ -239,5 +250,5 @@ def reaches(folder: str = "", agent: str = "", session: str = "") -> tuple[tuple
 
 
 def edited(memory: Memory, text: str) -> Said:
-    """The same in other words; its fields are those of the old words no more."""
-    return replace(memory.said, text=text, parts=cast(dict[str, str], {}))
+    """The same in other words."""
+    return reworded(memory.said, text)

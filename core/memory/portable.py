@@ -4,9 +4,9 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from core.domain.memory import Memory, Said
+from core.domain.memory import Memory, Said, reworded
 from core.domain.problems import Problem
 
 FORM = 1
@@ -16,14 +16,15 @@ NAMES = frozenset(field.name for field in fields(Said))
 
 
 def about(said: Said) -> str:
-    """What a proposal says of a memory besides its text."""
-    plain = {name: value for name, value in asdict(said).items() if name != "text" and value != ""}
+    """What a proposal says of a memory; its text too, so that other words are known as such."""
+    plain = {name: value for name, value in asdict(said).items() if value != ""}
     return json.dumps(plain, ensure_ascii=False)
 
 
 def proposed(text: str, about: str) -> Said:
     """What a proposal wants to be remembered."""
-    return Said(**{**json.loads(about or '{"kind": "knowledge"}'), "text": text})
+    said = Said(**{"text": text, **json.loads(about or '{"kind": "knowledge"}')})
+    return reworded(said, text)
 
 
 def exported(memories: Iterable[Memory]) -> str:
@@ -35,7 +36,14 @@ def exported(memories: Iterable[Memory]) -> str:
     return json.dumps({"journeyman": "memories", "form": FORM, "memories": plain}, ensure_ascii=False, indent=1)
 
 
-def imported(text: str) -> list[Said]:
+class Brought(NamedTuple):
+    """A memory as a file holds it."""
+
+    said: Said
+    pinned: bool = False
+
+
+def imported(text: str) -> list[Brought]:
     """What a file of ours holds; a Problem says which memory of it is wrong."""
     try:
         plain = json.loads(text)
@@ -45,7 +53,7 @@ def imported(text: str) -> list[Said]:
         raise _wrong('Expected an object with "journeyman": "memories".')
     if plain.get("form") != FORM or not isinstance(plain.get("memories"), list):
         raise _wrong(f'Expected "form": {FORM} and a list of "memories".')
-    return [_said(one, number) for number, one in enumerate(plain["memories"], 1)]
+    return [Brought(_said(one, number), one.get("pinned") is True) for number, one in enumerate(plain["memories"], 1)]
 
 
 def _said(plain: Any, number: int) -> Said:

@@ -29,9 +29,16 @@ def seen(path: Path) -> tuple[Imported, ...]:
     """What is to be said of each skill found there, by itself."""
     found = []
     for packed in unpacked(path):
+        if packed.trouble:
+            found.append(_left_out(packed, packed.trouble))
+            continue
         name, findings, _ = _said(packed)
         found.append(Imported(name or packed.folder, "", findings))
     return tuple(found)
+
+
+def _left_out(packed: Packed, trouble: Problem) -> Imported:
+    return Imported(packed.folder, "", trouble=str(trouble))
 
 
 def _said(packed: Packed) -> tuple[str, tuple[Finding, ...], str]:
@@ -115,6 +122,8 @@ def _looked(library: Library, path: Path, replace: bool) -> list[tuple[Imported,
 
 
 def _one(library: Library, packed: Packed, taken: set[str], replace: bool) -> Imported:
+    if packed.trouble:
+        return _left_out(packed, packed.trouble)
     called, findings, text = _said(packed)
     if not called:
         why = next((each.what for each in findings if each.level == "error"), "")

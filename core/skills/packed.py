@@ -5,8 +5,8 @@ import stat
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -36,62 +36,89 @@ FOREIGN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """The files of a skill, under the name of its folder."""
+    """The files of a skill, under the name of its folder; none where it cannot be taken in, for its `trouble`."""
 
     folder: str
     files: Mapping[str, bytes]
     executable: frozenset[str] = field(default_factory=frozenset)
+    trouble: Problem | None = None
 
 
 def unpacked(path: Path) -> list[Packed]:
-    """Every skill in a zip file or a folder; a SKILL.md by itself is one too. Problem where there is none."""
+    """Every skill in a zip file or a folder; a SKILL.md by itself is one too. Problem where none can be taken in."""
     if path.is_dir():
-        bodies, runs = _of_folder(path)
+        found = _of_folder(path)
+    elif path.exists() and not path.is_file():  # a pipe may never be written to
+        raise Problem(f"{path.name} is no ordinary file.", "", "Choose a folder or a zip file.")
     elif path.name.lower() == MAIN.lower():
-        bodies, runs = {MAIN: _small(path)}, frozenset()
+        found = _parted({MAIN: _small(path)}, frozenset(), path.resolve().parent.name)
     else:
-        bodies, runs = _of_zip(path)
-    found = _parted(bodies, runs, path.resolve().parent.name if path.is_file() and MAIN in bodies else path.stem)
+        found = _parted(*_of_zip(path), path.stem)
     if not found:
         raise Problem(f"There is no skill in {path.name}.", f"No folder in it holds a {MAIN}.", "Choose another.")
+    if found[0].trouble and all(one.trouble for one in found):
+        raise found[0].trouble
     return found
 
 
 def _parted(bodies: Mapping[str, bytes], runs: frozenset[str], name: str) -> list[Packed]:
-    """The files under each SKILL.md; one that lies under another belongs to that."""
-    roots = sorted(path[: -len(MAIN)] for path in bodies if path == MAIN or path.endswith(f"/{MAIN}"))
-    outer = [root for root in roots if not any(other != root and root.startswith(other) for other in roots)]
+    """The files under each SKILL.md."""
     found = []
-    for root in outer:
+    for root in _roots(bodies):
         inner = {path[len(root) :]: body for path, body in bodies.items() if path.startswith(root)}
-        folder = root.rstrip("/").rpartition("/")[2] or name
-        found.append(Packed(folder, inner, frozenset(path[len(root) :] for path in runs if path.startswith(root))))
+        executable = frozenset(path[len(root) :] for path in runs if path.startswith(root))
+        found.append(Packed(_last(root) or name, inner, executable))
     return found
 
 
-def _of_folder(path: Path) -> tuple[dict[str, bytes], frozenset[str]]:
-    """As tools read: no link leads out, and nothing but ordinary files is opened."""
-    bodies: dict[str, bytes] = {}
-    runs = set()
-    total = 0
+def _roots(paths: Iterable[str]) -> list[str]:
+    """Where a SKILL.md lies; one that lies under another belongs to that."""
+    roots = sorted(path[: -len(MAIN)] for path in paths if path == MAIN or path.endswith(f"/{MAIN}"))
+    return [root for root in roots if not any(other != root and root.startswith(other) for other in roots)]
+
+
+def _last(root: str) -> str:
+    return root.rstrip("/").rpartition("/")[2]
+
+
+def _of_folder(path: Path) -> list[Packed]:
+    """As tools read: no link leads out, and nothing but ordinary files is opened. A bad one keeps no other out."""
+    found: list[Packed] = []
+    count = total = 0
     try:
         with Broker(path) as broker:
             there = list(islice(beneath(broker, "."), LOOKED_AT))
-            roots = tuple(name[: -len(MAIN)] for name, _ in there if name == MAIN or name.endswith(f"/{MAIN}"))
-            for name, kind in there:
-                if not name.startswith(roots):
-                    continue
-                if kind != "file":
-                    refuse_link(name)
-                check_name(name)
-                bodies[name] = broker.read(name, FILE_SIZE)
-                if broker.mode(name) & 0o100:
-                    runs.add(name)
-                total += len(bodies[name])
-                _check_amount(len(bodies), total)
+            for root in _roots(name for name, _ in there):
+                inner = [(name, kind) for name, kind in there if name.startswith(root)]
+                one = _one_of(broker, root, inner, count, total)
+                found.append(one if one.folder else replace(one, folder=path.stem))
+                count, total = count + len(one.files), total + sum(map(len, one.files.values()))
     except OSError as error:
         raise Problem(f"{path.name} cannot be read.", f"{error.strerror}.", "Choose another folder.") from error
-    return bodies, frozenset(runs)
+    return found
+
+
+def _one_of(broker: Broker, root: str, names: Iterable[tuple[str, str]], count: int, total: int) -> Packed:
+    """The skill there; `count` files of `total` bytes were read before it."""
+    bodies: dict[str, bytes] = {}
+    runs = set()
+    try:
+        for name, kind in names:
+            if kind != "file":
+                refuse_link(name)
+            check_name(name)
+            inner = name[len(root) :]
+            bodies[inner] = broker.read(name, FILE_SIZE)
+            if broker.mode(name) & 0o100:
+                runs.add(inner)
+            total += len(bodies[inner])
+            _check_amount(count + len(bodies), total)
+    except Problem as problem:
+        return Packed(_last(root), {}, trouble=problem)
+    except OSError as error:
+        trouble = Problem(f"{name} cannot be read.", f"{error.strerror}.", "")
+        return Packed(_last(root), {}, trouble=trouble)
+    return Packed(_last(root), bodies, frozenset(runs))
 
 
 def beneath(broker: Broker, folder: str, depth: int = 0) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,8 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,6 +12,7 @@ from core.domain.problems import Problem
 from core.store.database import Database, Job, problem_of
 from core.store.memory_rows import Indexed, MemoryRows
 from core.store.memory_runs import RunFacts
+from core.store.migrate import migrate
 from core.store.vectors import Lacking, Vectors
 
 T = TypeVar("T")
@@ -44,6 +46,14 @@ class MemoryBook:
     def read(self, work: Callable[[MemoryRows], T]) -> T:
         """Look at what is there."""
         return self._look(lambda db: work(self.rows(db)))
+
+    @contextmanager
+    def apart(self) -> Iterator[MemoryRows]:
+        """An empty one, held nowhere but here."""
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+            migrate(db)
+            db.execute("BEGIN")
+            yield self.rows(db)
 
     def _look(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:

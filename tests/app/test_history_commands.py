@@ -89,6 +89,27 @@ def test_what_is_not_there_is_said_in_words(typed: Typed) -> None:
         assert typed(command[0], "nobody", *command[1:]) == 1 and "There is no session" in typed.err
 
 
+def test_words_that_occur_nowhere_are_told_so(typed: Typed, session: str) -> None:
+    assert typed("sessions", "--search", "crocodile") == 0 and typed.out == "These words occur in no session.\n"
+    assert typed("sessions", "--search", "crocodile", "--json") == 0 and typed.out == ""
+
+
+def test_a_pipe_is_read_only_where_the_shell_made_it(typed: Typed) -> None:
+    """Nobody may ever write to another one."""
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("there are no pipes with a name")
+    os.mkfifo(typed.folder / "pipe.json")
+    for name in "pipe.json", ".", "/dev/null":
+        assert typed("run", "Do it", "--script", name) == 1 and "no ordinary file" in typed.err
+    read, write = os.pipe()
+    try:
+        os.write(write, SCRIPT.encode())
+        os.close(write)
+        assert typed("run", "Do it", "--script", f"/dev/fd/{read}", "--mode", "trust") == 0 and "Done" in typed.out
+    finally:
+        os.close(read)
+
+
 def test_a_fork_is_gone_on_with(typed: Typed, session: str) -> None:
     assert typed("fork", session, "--at", "2", "--json") == 0
     (made,) = typed.lines
@@ -97,9 +118,11 @@ def test_a_fork_is_gone_on_with(typed: Typed, session: str) -> None:
     assert [line["kind"] for line in typed.lines][:2] == ["person_spoke", "run_started"]
     assert typed("fork", session, "--instead", "Do that") == 0 and "forked from" in typed.out
     assert typed("fork", session, "--again", "--script", "script.json") == 0
-    assert typed("fork", session, "--at", "99") == 1 and "no step 99" in typed.err
+    for step in "99", "0":
+        assert typed("fork", session, "--at", step) == 1 and f"no step {step}." in typed.err
     assert typed("fork", session, "--model", "x") == 1 and "--again" in typed.err
-    assert typed("fork", session, "--at", "2", "--again") == 1 and "two places" in typed.err
+    for step in "2", "0":
+        assert typed("fork", session, "--at", step, "--again") == 1 and "two places" in typed.err
     assert typed("sessions", "--json") == 0
     assert sorted(line["origin"] for line in typed.lines) == ["", *[session] * 4]
 

@@ -71,6 +71,15 @@ def test_a_change_is_taken_back_by_the_start_of_a_name_and_back_again(typed: Typ
     assert [row["id"] for row in typed.rows("list")] == [name]
 
 
+def test_what_is_empty_is_kept_for_nobody(typed: Typed) -> None:
+    for option in "--agent", "--folder", "--session":
+        assert "expected a name" in typed("memory", "add", "The port is 8080.", option, "", code=USAGE)
+        assert "expected a name" in typed("memory", "list", option, " ", code=USAGE)
+    assert typed.rows("list") == []
+    assert typed("memory", "add", "", code=FAILED).endswith("Say it in a sentence.\n")
+    assert "or give when and do." in typed("memory", "add", "", "--kind", "heuristic", code=FAILED)
+
+
 def test_an_edit_of_nothing_is_no_version(typed: Typed) -> None:
     name = typed("memory", "add", "The port is 8080.").split()[1]
     assert "Nothing was named" in typed("memory", "edit", name, code=FAILED)

@@ -13,6 +13,7 @@ from core.store.journal import Journal
 from core.store.opening import open_data
 from core.store.proposals import Proposals
 from core.store.reader import Reader
+from tests.core.engine.scenes import played
 from tests.core.skills.shelf import TEXT
 
 
@@ -139,6 +140,16 @@ def test_a_proposed_memory_is_listed_with_its_words(typed: Typist) -> None:
     assert told == f"{made.id}  create memory “The key lies under the pot.”  Said twice.\n"
 
 
+def test_a_skill_with_a_link_out_of_it_is_named_and_the_others_are_added(typed: Typist, tmp_path: Path) -> None:
+    lay(tmp_path / "coming" / "notes")
+    (lay(tmp_path / "coming" / "zoo") / "stolen").symlink_to(tmp_path)
+    checked = typed("skills", "check", str(tmp_path / "coming"), ends=FAILED)
+    assert "notes: valid" in checked and "zoo: zoo/stolen is no ordinary file." in checked
+    added = typed("skills", "add", str(tmp_path / "coming"))
+    assert "notes: added as notes" in added and "zoo: not added: zoo/stolen is no ordinary file." in added
+    assert "There is no" in typed("skills", "show", "zoo", ends=FAILED)
+
+
 def test_what_is_added_again_or_is_not_there_is_said(typed: Typist, tmp_path: Path) -> None:
     lay(tmp_path / "work" / "notes")
     assert "journeyman skills trust notes" in typed("skills", "add", "notes")
@@ -147,3 +158,20 @@ def test_what_is_added_again_or_is_not_there_is_said(typed: Typist, tmp_path: Pa
     missing = typed("skills", "add", "notes", "letters", ends=FAILED)
     assert "There is no skill 'letters' in notes." in missing and "It has: notes." in missing
     assert "whole number" in typed("skills", "restore", "notes", "--", "-1", ends=USAGE)
+
+
+def test_a_skill_is_forgotten_with_its_session_and_said_how_it_comes_back(typed: Typist, tmp_path: Path) -> None:
+    (tmp_path / "work" / "script.json").write_text(played({"text": "ok"}))
+    typed("run", "Take notes", "--script", "script.json")
+    (session,) = (str(row["id"]) for row in typed.lines("sessions"))
+    opened = open_data(typed.home)
+    assert opened.database
+    book = Proposals(opened.path, opened.database, Journal(opened.database, Reader(opened.path)))
+    wanted = Proposal("", "skill", "create", "library/notes", TEXT, "Asked twice.", session=session)
+    made = asyncio.run(book.make(wanted))
+    opened.database.close()
+    typed("proposals", "keep", made.id)
+    told = typed("memory", "forget", "--session", session)
+    assert "Rejected" not in told and "Archived the skill library/notes. Back with: " in told
+    assert "library/notes: archived" not in typed(*told.split("journeyman ")[-1].split())
+    assert "archived" not in typed("skills", "list")

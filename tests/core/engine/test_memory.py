@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from core.domain.events import CallStarted, Replied, RequestSent, RunEnded, RunStarted, Tainted, ToolReturned
 from core.domain.memory import Said
-from core.domain.proposal import Proposal
+from core.domain.proposal import Proposal, What
 from core.domain.recalled import MemoryFailed, MemoryRecalled
 from core.domain.text import Text
 from core.engine.compaction import MEMORY, PERSON, SUMMARY
@@ -14,6 +16,7 @@ from core.engine.conversation import Conversation
 from core.memory.keep import Source
 from core.memory.portable import about
 from tests.core.engine.scenes import Scene, bounded, calling, opened, played
+from tests.core.skills.shelf import TEXT
 
 DONE = played({"text": "Deployed with make release, as remembered."})
 
@@ -314,6 +317,27 @@ def test_what_is_for_another_folder_is_never_told(tmp_path: Path) -> None:
     bounded(main())
 
 
+@pytest.mark.parametrize("text", ["Close the window before a storm.\n", "When it rains: close the roof.\n"])
+def test_a_proposal_kept_in_other_words_has_no_fields_of_the_old_ones(tmp_path: Path, text: str) -> None:
+    """Also where it is kept once more after it was taken back."""
+    parts = {"when": "it rains", "do": "close the roof"}
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            tray, memory = scene.engine.proposals, scene.engine.memory
+            said = Said("heuristic", "When it rains: close the roof.", parts=parts)
+            made = await tray.make(Proposal("", "memory", "create", "", said.text, about=about(said)))
+            for words in (text, None):
+                kept = await tray.keep(made.id, words)
+                shown = (await memory.show(kept.result.partition(":")[0])).listed.memory.said
+                assert shown.text == text.strip() and shown.kind == "heuristic"
+                assert shown.parts == (parts if shown.text == said.text else {})
+                for _ in "taken back", "open again":
+                    await tray.undo(made.id)
+
+    bounded(main())
+
+
 def test_forgetting_a_session_rejects_what_it_still_proposes_and_comes_back(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as scene:
@@ -332,5 +356,43 @@ def test_forgetting_a_session_rejects_what_it_still_proposes_and_comes_back(tmp_
             await engine.memory.bring_back(gone.memories, gone.proposals)
             assert [one.state for one in map(engine.proposals.one, made)] == ["kept", "open", "open"]
             assert kept in {one.memory.id for one in await engine.memory.listed()}
+
+    bounded(main())
+
+
+def test_forgetting_a_session_takes_its_skills_back_but_none_that_a_person_wrote(tmp_path: Path) -> None:
+    """Those of another session stay too; the window brings all of it back by the ids it is given."""
+
+    def said(name: str, words: str = "Write.") -> str:
+        return TEXT.replace("notes", name, 1).replace("Write.", words)
+
+    async def main() -> None:
+        async with opened(tmp_path) as scene:
+            session = await scene.run(played({"text": "ok"}))
+            tray, skills, memory = scene.engine.proposals, scene.engine.skills, scene.engine.memory
+
+            async def kept(name: str, words: str, base: int = 0, own: str | None = None, of: str = session) -> str:
+                what: What = "patch" if base else "create"
+                wanted = Proposal("", "skill", what, f"library/{name}", said(name, words), "seen", base, session=of)
+                return (await tray.keep((await tray.make(wanted)).id, own)).id
+
+            async def texts() -> dict[str, str]:
+                rows = [row for row in await skills.list() if row.source == "library" and row.state != "archived"]
+                return {row.name: await skills.text(row.key) for row in rows}
+
+            made = [await kept("made", "Learnt."), await kept("made", "Learnt more.", 1)]
+            await skills.save("mine", said("mine", "My own."))
+            made.append(await kept("mine", "Theirs.", 1))
+            await kept("edited", "Learnt.")
+            await skills.save("edited", said("edited", "My own."), None, 1)
+            await kept("reworded", "Learnt.", own=said("reworded", "My own."))
+            await kept("other", "Learnt.", of="another")
+            there = await texts()
+            gone = await memory.forget_session(session)
+            assert [one.id for one in gone.skills] == list(gone.proposals) == made[::-1]
+            left = {name: there[name] for name in ("edited", "reworded", "other")}
+            assert await texts() == left | {"mine": said("mine", "My own.")}
+            await memory.bring_back(gone.memories, gone.proposals)
+            assert await texts() == there and {tray.one(name).state for name in made} == {"kept"}
 
     bounded(main())

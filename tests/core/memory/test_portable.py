@@ -54,6 +54,44 @@ def test_what_goes_out_comes_in_again(tmp_path: Path) -> None:
     bounded(main())
 
 
+def test_what_is_pinned_comes_in_pinned(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path / "a") as scene:
+            pinned = (await scene.engine.memory.add("The key lies under the pot.")).memory.id
+            await scene.engine.memory.pin(pinned)
+            await scene.engine.memory.add("They like tea.")
+            (tmp_path / "out.json").write_text(await scene.engine.memory.export())
+        async with opened(tmp_path / "b") as scene:
+            for _ in "once", "again":
+                await scene.engine.memory.take_in(tmp_path / "out.json")
+                there = {one.memory.said.text: one.memory.pinned for one in await scene.engine.memory.listed()}
+                assert there == {"The key lies under the pot.": True, "They like tea.": False}
+            name = next(one.memory.id for one in await scene.engine.memory.listed() if one.memory.pinned)
+            assert [one.did for one in await scene.engine.memory.changes(name)] == ["kept", "pinned", "seen again"]
+
+    bounded(main())
+
+
+def test_a_file_is_kept_in_one_write_and_compared_with_itself_and_what_is_there(tmp_path: Path) -> None:
+    texts = [
+        "The key lies under the blue pot.", "The key lies under the blue pot!", "The printer is on the second floor.",
+        "The printer is not on the second floor.", "They like tea.",
+    ]  # fmt: skip
+    file = tmp_path / "in.json"
+    told = {"journeyman": "memories", "form": 1, "memories": [{"text": text} for text in texts]}
+    file.write_text(json.dumps(told))
+    with memories_at(tmp_path) as memories:
+        known = keep(memories, "They like tea.").memory.id
+        seen: list[int] = []
+        memories.book.changed = lambda: seen.append(len(memories.listed()))
+        made = done(Memory(memories, None, None).take_in(file))  # type: ignore[arg-type]  # it reads memories only
+        assert seen == [4]
+        assert [kept.did for kept in made] == ["kept", "seen again", "kept", "kept", "seen again"]
+        assert made[4].memory.id == known and memories.memory(known).evidence == 2
+        assert memories.memory(made[2].memory.id).links == (made[3].memory.id,)
+        assert memories.memory(made[3].memory.id).links == (made[2].memory.id,)
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

@@ -219,10 +219,23 @@ def test_a_folder_is_read_without_following_links(tmp_path: Path) -> None:
     assert unpacked(root / "one")[0].folder == "one"
     assert unpacked(root / "two" / "SKILL.md")[0].folder == "two"
     (root / "two" / "stolen").symlink_to(secret)
-    refused(root, "no ordinary file")
+    refused(root / "two", "no ordinary file")
     (root / "two" / "stolen").unlink()
     os.mkfifo(root / "two" / "pipe")
-    refused(root, "no ordinary file")
+    refused(root / "two", "no ordinary file")
+    refused(root / "two" / "pipe", "no ordinary file")
+
+
+def test_a_bad_skill_keeps_no_other_out(tmp_path: Path) -> None:
+    for name in ("one", "two", "three"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "SKILL.md").write_text(TEXT.replace("notes", name, 1))
+    (tmp_path / "two" / "stolen").symlink_to(tmp_path)
+    found = unpacked(tmp_path)
+    assert [(one.folder, sorted(one.files)) for one in found] == [
+        ("one", ["SKILL.md"]), ("three", ["SKILL.md"]), ("two", []),
+    ]  # fmt: skip
+    assert found[2].trouble and "two/stolen" in found[2].trouble.trouble.what
 
 
 def test_ordinary_names_are_names() -> None:
