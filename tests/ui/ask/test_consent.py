@@ -377,6 +377,16 @@ def test_the_second_click_denies_without_a_reason_too(show: Show, qtbot: QtBot) 
     assert said.args == [(CHAIN.id,), ""]
 
 
+def test_the_keys_that_are_shown_while_a_reason_is_typed_are_not_letters(dialog: ConsentDialog, qtbot: QtBot) -> None:
+    deny, yes = find(dialog, QPushButton, "consent.deny"), find(dialog, QPushButton, "consent.allow")
+    assert deny.accessibleDescription() == "Key: D"
+    press(dialog.form, Qt.Key.Key_D)
+    assert deny.accessibleDescription() == "Key: Enter" and not yes.accessibleDescription()
+    dialog.form.setFocus()
+    with qtbot.waitSignal(dialog.denied):
+        press(dialog.form, Qt.Key.Key_Return)
+
+
 def test_a_reason_that_was_typed_comes_back(look: Look, dialog: ConsentDialog, qtbot: QtBot) -> None:
     press(dialog.form, Qt.Key.Key_D)
     write(find(dialog, QPlainTextEdit, "consent.reason"), "why")
