@@ -275,6 +275,16 @@ def test_a_difference_is_signed_and_not_only_coloured(look: Look, qtbot: QtBot) 
     assert shown(dialog).splitlines() == ["letter.md", "  Dear Sir,", "− old", "+ new", "+ newer", "  Bye"]
 
 
+@pytest.mark.parametrize(
+    ("before", "content", "shown"),
+    [("", "a\nb\n", "+a +b"), ("", "\n", "+"), ("", "a", "+a"), ("a\n", "", "-a"), ("a\n", "a", " a -"),
+     ("a\n", "a\nb\n", " a +b"), ("x", "x\n\n", " x + +")],
+)  # fmt: skip
+def test_the_line_feed_at_the_end_of_a_file_is_no_line(before: str, content: str, shown: str) -> None:
+    _, *said = lines(wanted("write", "writes", "a.txt", path="a.txt", content=content, before=before))
+    assert " ".join(line.sign + line.text for line in said) == shown
+
+
 def test_a_patch_is_shown_as_the_tool_reads_it(look: Look) -> None:
     diff = "--- a/x.py\n+++ b/x.py\n@@ -3,2 +3,2 @@\n same\n--- old\n+++ new\n"
     one = wanted("patch", "writes", "x.py", diff=diff)
