@@ -107,6 +107,7 @@ CALLS = {
     ),
     "events are pumped at first paint only": Call(r"(^|\.)processEvents$", "app.processEvents()", ("app/",)),
     "one style sheet": Call(r"(^|\.)setStyleSheet$", "label.setStyleSheet('')", ("ui/theme.py",)),
+    "worn by one function": Call(r"\.polish$", "label.style().polish(label)", ("ui/theme.py",)),
     "no application out of the air": Call(
         r"Q\w*Application\.instance$", "QApplication.instance()", ("app/", "ui/theme.py", "tests/")
     ),

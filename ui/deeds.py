@@ -92,22 +92,24 @@ class Deeds(QObject):
     def open_sessions(self) -> None:
         self.pick_session(self.tr("Go to which session?"), self._parts.selection.choose_session)
 
-    def pick_session(self, hint: str, act: Callable[[str], object]) -> None:
-        """Let the person choose one."""
-        sessions, selection = self._parts.sessions, self._parts.selection
-        self.palette.open_with(session_entries(sessions.everything(), selection.session), hint, act)
+    def pick_session(self, hint: str, act: Callable[[str], object], *, but: str = "") -> None:
+        """Let the person choose one, `but` not this."""
+        rows = [row for row in self._parts.sessions.everything() if row.id != but]
+        self.palette.open_with(session_entries(rows, self._parts.selection.session), hint, act)
 
     def _turn_beside(self) -> None:
         desk = self._parts.desk
         if desk.double:
             desk.show_beside("")
         else:
-            self.pick_session(self.tr("Show which session beside this one?"), desk.show_beside)
+            hint = self.tr("Show which session beside this one?")
+            self.pick_session(hint, desk.show_beside, but=desk.side.name)
 
     def _move_over(self) -> None:
         desk = self._parts.desk
         if not desk.move_over():
-            self.pick_session(self.tr("Show which session here instead?"), desk.move_over)
+            hint = self.tr("Show which session here instead?")
+            self.pick_session(hint, desk.move_over, but=desk.side.name)
 
     def compare(self) -> None:
         """The session on display with the one it was forked from, else with one that is asked for."""

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import (
     QBrush,
     QFont,
+    QFontMetricsF,
     QTextBlockFormat,
     QTextCharFormat,
     QTextFormat,
@@ -17,6 +18,7 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
+from ui.task_items import OPEN
 from ui.theme import Look
 
 CODE_FRAME: Final = QTextFormat.Property.UserProperty.value + 1
@@ -72,13 +74,17 @@ class Ink:
         rule.setTopMargin(6)
         return cls(look, plain, marker, quoted, code, _characters(tiny), gap, code_line, rule, _table(look))
 
-    def block(self, *, heading: int, depth: int, in_item: bool, tight: bool, quotes: int) -> QTextBlockFormat:
+    def block(
+        self, *, heading: int, depth: int, in_item: bool, tight: bool, quotes: int, boxed: bool
+    ) -> QTextBlockFormat:
         made = QTextBlockFormat()
         made.setLineHeight(LINE_SPACING, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         made.setBottomMargin(2 if tight else 4 if heading else 8)
         made.setTopMargin(8 if heading else 0)
         made.setHeadingLevel(heading)
         made.setLeftMargin((quotes + (depth if in_item else 0)) * self.look.size(INDENT))
+        if boxed:  # the box hangs before the words, as a bullet does
+            made.setTextIndent(-QFontMetricsF(self.plain.font()).horizontalAdvance(OPEN))
         return made
 
     def cell(self, style: str) -> QTextBlockFormat:

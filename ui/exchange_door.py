@@ -79,7 +79,8 @@ class ExchangeDoor(QObject):
                 dialog.show_trouble(str(problem))
                 return
             state.keep_text("export.folder", str(done.path.parent))
-            dialog.show_done(str(done.path), done.size, "" if keep else self._removed(done.removed, done=True))
+            said = self._removed(done.removed, done=True) if done.removed and not keep else ""
+            dialog.show_done(str(done.path), done.size, said)  # that none were found stands there already
 
         work.tick(lambda: dialog.show_progress(work.far.done, work.far.size))
         dialog.wanted.connect(lambda form, path, keep: work.start(write(form, path, keep), "export"))

@@ -10,6 +10,7 @@ from PySide6.QtGui import QTextCursor, QTextDocument, QTextFrame
 
 from ui.code_boxes import code_frames
 from ui.document_formats import INDENT, Ink
+from ui.task_items import draw_boxes
 from ui.theme import Look
 from ui.visible import cut_lines
 from ui.visible import visible as visible
@@ -196,6 +197,7 @@ def _blocks(text: str) -> list[_Block]:
             if len(token.content) <= INLINE_LIMIT and perf_counter() < until:
                 reader.inline.parse(token.content, reader, env, token.children)
         blocks[-1].tokens.append(token)
+    draw_boxes(tokens)
     return blocks
 
 
@@ -250,7 +252,7 @@ class _Writer:
                 case "bullet_list_close" | "ordered_list_close":
                     self._lists.pop()
                 case "list_item_open":
-                    self._item(tokens[index + 1].type if index + 1 < len(tokens) else "")
+                    self._item(tokens[index + 1].type if index + 1 < len(tokens) else "", task="task" in token.meta)
                 case "table_open":
                     index = self._table(tokens, index)
                 case _:
@@ -259,14 +261,11 @@ class _Writer:
         self._cursor.endEditBlock()
 
     def _paragraph(self, *, heading: int = 0, tight: bool = False) -> None:
-        first_of_item = bool(self._lists) and self._lists[-1].waits
-        made = self._ink.block(
-            heading=heading,
-            depth=len(self._lists),
-            in_item=bool(self._lists) and not first_of_item,
-            tight=tight,
-            quotes=self._quotes,
-        )
+        begun = self._lists[-1] if self._lists and self._lists[-1].waits else None
+        boxed = begun is not None and begun.boxed
+        in_item = bool(self._lists) and (begun is None or boxed)
+        depth, quotes = len(self._lists), self._quotes
+        made = self._ink.block(heading=heading, depth=depth, in_item=in_item, tight=tight, quotes=quotes, boxed=boxed)
         plain = self._ink.plain
         if self._fresh:
             self._cursor.setBlockFormat(made)
@@ -275,14 +274,16 @@ class _Writer:
             self._cursor.insertBlock(made, plain)
         self._fresh = False
         self._heading = heading
-        if first_of_item:
-            self._lists[-1].join(self._cursor, self._ink, len(self._lists))
+        if begun and not boxed:
+            begun.join(self._cursor, self._ink, depth)
         elif (around := self._cursor.currentList()) is not None:
             around.remove(self._cursor.block())
             self._cursor.setBlockFormat(made)
+        if begun:
+            begun.waits = False
 
-    def _item(self, first: str) -> None:
-        self._lists[-1].waits = True
+    def _item(self, first: str, *, task: bool) -> None:
+        self._lists[-1].waits, self._lists[-1].boxed = True, task and not self._lists[-1].ordered
         if first not in {"paragraph_open", "heading_open"}:
             self._paragraph(tight=True)
 
@@ -383,10 +384,10 @@ class _List:
     ordered: bool
     start: int
     waits: bool = False
+    boxed: bool = False
     made: Any = None
 
     def join(self, cursor: QTextCursor, ink: Ink, depth: int) -> None:
-        self.waits = False
         if self.made is None:
             self.made = cursor.createList(ink.list(self.ordered, self.start, depth))
         else:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QTabBar, QToolButton
 
 from core.domain.sessions import SessionRow
 from ui.icons import icon, status_icon
-from ui.theme import Look
+from ui.theme import Look, wear
 from ui.visible import visible
 
 WIDEST = 220
@@ -79,11 +79,8 @@ class SessionTabs(QTabBar):
         self.marked = name if name in self._all() else ""
         if self.marked:
             self.setCurrentIndex(self._all().index(name))
-        self.setProperty("none", not self.marked)  # Qt has always one that is current; it only looks so where it is
-        self.setProperty("away", not here)
-        self.style().unpolish(self)
-        self.style().polish(self)
-        self.setFont(self._look.fonts.text)  # which the style has put back to its first
+        # Qt has always one that is current; it only looks so where it is.
+        wear(self, none=not self.marked, away=not here)
 
     def refresh(self, name: str) -> None:
         """Its title or status changed."""

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 RESOURCES: Final = Path(__file__).resolve().parent.parent / "resources"
 
@@ -174,6 +174,16 @@ def dress(app: QApplication, theme: Theme, fonts: Fonts | None = None) -> None:
     if app.styleSheet() != sheet:  # Qt would look at every widget anew; the size of letters is none of its business
         app.setStyleSheet("")  # of one that is worn Qt dresses each widget again for every one that it stands in
         app.setStyleSheet(sheet)
+
+
+def wear(widget: QWidget, **properties: object) -> None:
+    """Give it properties that the style sheet tells parts apart by; the style would put its font back to its first."""
+    font = widget.font()
+    for name, value in properties.items():
+        widget.setProperty(name, value)
+    widget.style().unpolish(widget)
+    widget.style().polish(widget)
+    widget.setFont(font)
 
 
 def style_sheet(theme: Theme) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QListView, QPlainTextEdit, QPushButton
 
 from tests.core.store.made import fill
 from tests.ui.hands import click, find, write
@@ -86,7 +86,8 @@ def test_the_side_where_one_is_is_the_one_that_commands_mean(qapp: QApplication,
         window.drop_sessions([names[1]])
         assert desk.sides == [left] and window.selection.session == names[2]
         do["session.beside"].trigger()
-        assert window.deeds.palette.isVisible()
+        offered = find(window.deeds.palette, QListView, "palette.list").model()
+        assert window.deeds.palette.isVisible() and offered.rowCount() == 1, "it cannot stand beside itself"
 
     live(qapp, home, act)
 

@@ -51,6 +51,7 @@ def test_a_session_is_exported_and_shown_where_it_lies(qapp: QApplication, home:
         place.setText(str(tmp_path / "a.md"))
         click(find(dialog, QPushButton, "export.go"))
         await until(find(dialog, QPushButton, "export.show").isVisible, "it is written")
+        assert found.text().startswith("No keys") and "No keys" not in said.text()
         assert (tmp_path / "a.md").read_text("utf-8").startswith("# Session 0")
         assert person.state.text("export.folder") == str(tmp_path)
         click(find(dialog, QPushButton, "export.cancel"))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QImage, QTextCharFormat, QTextDocument, QTextTable
+from PySide6.QtGui import QImage, QTextBlock, QTextCharFormat, QTextDocument, QTextTable
 from PySide6.QtWidgets import QApplication
 
 from tests.ui.timeline.journals import ANSWER
@@ -35,6 +35,10 @@ EVERYTHING = f"""{ANSWER}
        return x
    ```
 3. three
+
+- [ ] open
+- [x] **done**
+- plain
 
 ---
 
@@ -62,14 +66,17 @@ def links(document: QTextDocument) -> list[str]:
 
 
 def formats(document: QTextDocument) -> list[QTextCharFormat]:
-    found, block = [], document.begin()
-    while block.isValid():
+    found = []
+    for block in blocks(document):
         part = block.begin()
         while not part.atEnd():
             found.append(part.fragment().charFormat())
             part += 1
-        block = block.next()
     return found
+
+
+def blocks(document: QTextDocument) -> list[QTextBlock]:
+    return [document.findBlockByNumber(number) for number in range(document.blockCount())]
 
 
 def lines(document: QTextDocument) -> list[str]:
@@ -107,6 +114,14 @@ def test_the_columns_of_a_table_stand_as_they_are_told_to(look: Look) -> None:
         ]  # fmt: skip
 
 
+def test_what_is_open_and_what_is_done_is_told_by_a_box_instead_of_a_bullet(look: Look) -> None:
+    text = "- [ ] a `b`\n- [x] **c**\n- [X] d\n\n  more\n- [ ]\n- [x](https://x.org)\n- [y] e\n\n1. [ ] f\n\n[ ] g\n"
+    document = written(text, look)
+    assert lines(document) == ["☐ a b", "☑ c", "☑ d", "more", "[ ]", "x", "[y] e", "☐ f", "[ ] g"]
+    bullets = [block.text() for block in blocks(document) if block.textList()]
+    assert bullets == ["[ ]", "x", "[y] e", "☐ f"]
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_streaming_ends_as_writing_at_once(look: Look, seed: int) -> None:
     chance = random.Random(seed)
@@ -126,7 +141,23 @@ def test_streaming_ends_as_writing_at_once(look: Look, seed: int) -> None:
 @given(
     st.lists(
         st.sampled_from(
-            ["# a\n", "``", "c", "~~~\n", "- b\n", "  - c\n", "```\n", "x\n", "\n", "> q\n", "---\n", "|a|\n|-|\n|b|\n"]
+            [
+                "# a\n",
+                "``",
+                "c",
+                "~~~\n",
+                "- b\n",
+                "- [",
+                " ] t\n",
+                "x] u\n",
+                "  - c\n",
+                "```\n",
+                "x\n",
+                "\n",
+                "> q\n",
+                "---\n",
+                "|a|\n|-|\n|b|\n",
+            ]
         )
     )
 )

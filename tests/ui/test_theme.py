@@ -4,10 +4,12 @@ from dataclasses import fields
 
 import pytest
 from PySide6.QtGui import QColor, QFontInfo
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
 
-from ui.theme import KIND_TOKENS, RESOURCES, STATUS_TOKENS, Fonts, Theme, dress, load_fonts, load_theme
+from ui.theme import KIND_TOKENS, RESOURCES, STATUS_TOKENS, Fonts, Theme, dress, load_fonts, load_theme, wear
 from ui.theme import style_sheet as filled
+from ui.widgets.words import label
 
 SURFACES = ("background", "panel", "raised", "line", "strong_line", "selection", "bubble")
 COLOURS = tuple(field.name for field in fields(Theme) if field.name not in {"name", "dark"})
@@ -87,6 +89,19 @@ def test_fonts_follow_the_scale(qapp: QApplication) -> None:
 
     assert sizes(load_fonts()) == (13, 16)
     assert sizes(load_fonts(2.0)) == (26, 32)
+
+
+def test_what_a_part_wears_does_not_change_the_size_of_its_letters(qapp: QApplication, qtbot: QtBot) -> None:
+    dress(qapp, load_theme("dark"))
+    around = QWidget()
+    part = label("words", load_fonts().second, "third")
+    part.setParent(around)
+    qtbot.addWidget(around)
+    wear(part, tone="second")
+    part.setFont(load_fonts(2.0).second)
+    wear(part, tone="failed")
+    assert part.font().pixelSize() == 24
+    assert part.palette().color(part.foregroundRole()) == load_theme("dark").failed
 
 
 def test_fonts_are_small_and_licensed() -> None:

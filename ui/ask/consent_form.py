@@ -84,9 +84,7 @@ class ConsentForm(QWidget):
         if self._field.isVisibleTo(self) or self._wanted.request.options:
             self.deny()
             return
-        self._field.show()
-        self._deny.setText(self.tr("Deny"))
-        self._deny.setAccessibleName(self._deny.text())
+        self._ask_why()
         self._words.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.chosen.emit()
 
@@ -103,8 +101,7 @@ class ConsentForm(QWidget):
     def fill(self, draft: str) -> None:
         if draft:
             self._words.setPlainText(draft)
-            self._field.show()
-            self._deny.setText(self.tr("Deny"))
+            self._ask_why()
 
     def show_wanted(self, wanted: Wanted) -> None:
         """More is known of the same request: what the file holds now."""
@@ -225,6 +222,14 @@ class ConsentForm(QWidget):
         self._field.hide()
         return self._field
 
+    def _ask_why(self) -> None:
+        """Letters are typed from now on, so the keys that are shown are others."""
+        self._field.show()
+        self._deny.setText(self.tr("Deny"))
+        self._deny.setAccessibleName(self._deny.text())
+        self._deny.wear_hint(self.tr("Enter"))
+        self._allow.wear_hint("")
+
     # What was seen
 
     def _show_together(self, _on: bool) -> None:
@@ -278,6 +283,8 @@ class ConsentForm(QWidget):
             self.put_off()
         elif key in ENTER_KEYS and isinstance(focused, QPushButton) and focused.hasFocus():
             focused.click()
+        elif key in ENTER_KEYS and self._field.isVisibleTo(self):
+            self.deny()
         elif key == Qt.Key.Key_A and plain and self._wanted.request.undoable and not event.isAutoRepeat():
             self.allow()
         elif key == Qt.Key.Key_D and plain:

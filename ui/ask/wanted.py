@@ -13,7 +13,7 @@ from core.domain.clock import SECOND
 from core.domain.consent import ConsentRequest, Scope, alike
 from core.domain.problems import Problem
 from core.tools.unified import parse
-from ui.ask.whole_text import Line, lines_of, one_line
+from ui.ask.whole_text import Line, Sign, lines_of, one_line
 from ui.figures import duration, short_folder
 
 COMPARED: Final = 400_000  # characters; a longer file is shown whole, as new
@@ -170,9 +170,10 @@ def _strangers(taint: tuple[str, ...]) -> str:
 
 def _difference(before: str, after: str) -> list[Line]:
     """Unified, with everything around: what would stand there can be read whole."""
+    ended = all(text.endswith("\n") for text in (before, after) if text)
+    old, new = _signed(before, "-", ended=ended), _signed(after, "+", ended=ended)
     if not before or len(before) + len(after) > COMPARED:
-        return [*(lines_of(before, "-") if before else []), *(lines_of(after, "+") if after else [])]
-    old, new = lines_of(before, "-"), lines_of(after, "+")
+        return [*old, *new]
     texts = [line.text for line in old], [line.text for line in new]
     found: list[Line] = []
     for kind, a, b, c, d in difflib.SequenceMatcher(None, *texts, autojunk=len(old) > 2_000).get_opcodes():
@@ -180,9 +181,12 @@ def _difference(before: str, after: str) -> list[Line]:
             found += [Line(line.text, " ") for line in new[c:d]]
         else:
             found += old[a:b] + new[c:d]
-    if found and found[-1] == Line("", " "):
-        found.pop()  # both end with a line feed
     return found
+
+
+def _signed(text: str, sign: Sign, *, ended: bool) -> list[Line]:
+    """Where all that is compared ends with a line feed, that begins no line more."""
+    return lines_of(text.removesuffix("\n") if ended else text, sign) if text else []
 
 
 def _change(told: Any) -> list[Line]:

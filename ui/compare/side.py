@@ -7,7 +7,7 @@ from core.domain.sessions import SessionRow
 from core.timeline.align import Totals
 from ui.compare.words import totals_line
 from ui.looks import status_look, words
-from ui.theme import Look
+from ui.theme import Look, wear
 from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
@@ -54,9 +54,7 @@ class Side(QWidget):
         if row:
             status = status_look(row.status)
             self._status.setText(words(status.word).lower())
-            self._status.setProperty("tone", status.token)
-            self._status.style().unpolish(self._status)
-            self._status.style().polish(self._status)
+            wear(self._status, tone=status.token)
 
     def show_totals(self, row: SessionRow, totals: Totals) -> None:
         self._line.show_text(" · ".join((row.model, totals_line(totals, priced=row.cost > 0))))

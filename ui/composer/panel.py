@@ -25,7 +25,7 @@ from ui.composer.model import ModelButton
 from ui.composer.queue import QueueCards
 from ui.draft_files import File
 from ui.icons import icon
-from ui.theme import Look
+from ui.theme import Look, wear
 from ui.widgets.words import label, surface
 
 LINES: Final = 8
@@ -283,9 +283,7 @@ class ComposerPanel(QFrame):
         self._send.setIcon(icon("corner-down-left", colour, glyph))
 
     def _show_focus(self, on: bool) -> None:
-        self._box.setProperty("focused", on)
-        self._box.style().unpolish(self._box)
-        self._box.style().polish(self._box)
+        wear(self._box, focused=on)
 
     def sizeHint(self) -> QSize:
         return QSize(480, super().sizeHint().height())

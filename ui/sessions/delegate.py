@@ -7,6 +7,7 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistent
 from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from core.domain.sessions import SessionRow
 from ui.icons import pixmap, status_icon
 from ui.sessions.model import Role
 from ui.sessions.rows import WAITING, Heading, Line, second_line, side_text
@@ -129,6 +130,11 @@ class SessionsDelegate(QStyledItemDelegate):
         side = side_text(row, self._clock())
         taken = draw_right(painter, first, side, fonts.second, theme.third) + GAP if side else 0
         draw_line(painter, first.adjusted(0, 0, -taken, 0), row.title, fonts.strong, theme.text)
-        said = line.found or second_line(row, self._home)
         under = QRect(left, top + above + 1, right - left, below)
-        draw_line(painter, under, said, fonts.second, theme.third)
+        draw_line(painter, under, line.found or self._said(row, under.width()), fonts.second, theme.third)
+
+    def _said(self, row: SessionRow, room: int) -> str:
+        """A long folder gives way, so that what is asked or done can be read."""
+        said = second_line(row, self._home)
+        fits = QFontMetrics(self.look.fonts.second).horizontalAdvance(said) <= room
+        return said if fits else second_line(row, self._home, short=True)

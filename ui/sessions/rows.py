@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from PySide6.QtCore import QCoreApplication
 
@@ -16,6 +17,7 @@ WAITING, RUNNING, PINNED, FOUND = "waiting", "running", "pinned", "found"
 ARCHIVED, TRASH = "archived", "trash"
 FOLDABLE = frozenset({ARCHIVED, TRASH})  # out of the way until they are opened
 SHORT = 2  # digits
+NAME = 20  # of a folder, where there is little room
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +121,21 @@ def _words(text: str) -> list[str]:
     return re.split(r"[\W_]+", text)
 
 
-def second_line(row: SessionRow, home: str) -> str:
-    """Where the session works and what it is doing, asking, or how it ended."""
+def second_line(row: SessionRow, home: str, *, short: bool = False) -> str:
+    """Where the session works and what it is doing, asking, or how it ended; `short` of the folder only its name."""
     place = row.called or short_folder(row.folder, home)
+    if short and not row.called:
+        place = _last_part(place)
     whose = _tr("from {}").format(agent_of(row.source)) if row.source and not row.called else ""
     origin = _tr("fork") if row.origin else ""  # it has the title and folder of the one it came from
     return " · ".join(part for part in (whose, place, origin, _doing(row)) if part)
+
+
+def _last_part(place: str) -> str:
+    name = PurePath(place).name
+    if len(name) > NAME:
+        name = f"{name[: NAME // 2]}…{name[-NAME // 3 :]}"
+    return min(place, f"…/{name}", key=len)
 
 
 def side_text(row: SessionRow, now: int) -> str:

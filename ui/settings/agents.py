@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
-from ui.theme import Look
+from ui.theme import Look, wear
 from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.words import breakable, label, surface
@@ -73,9 +73,7 @@ class AgentsPage(QWidget):
         self._said[name] = words, tone
         if result := self._results.get(name):
             result.setText(breakable(words))
-            result.setProperty("tone", tone)
-            result.style().unpolish(result)
-            result.style().polish(result)
+            wear(result, tone=tone)
             result.setVisible(bool(words))
 
     def clear(self) -> None:

@@ -27,7 +27,7 @@ from ui.settings.pages import DataPage, DataState, RulesPage, is_of_folder, rule
 from ui.settings.schedules import SchedulesPage
 from ui.settings.tool_servers import ToolServersPage
 from ui.settings.web import WebKey
-from ui.theme import Look
+from ui.theme import Look, wear
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.scroll import FittingScroll
@@ -161,9 +161,7 @@ class SettingsDialog(QDialog):
 
     def _tell_foot(self, words: str, tone: str) -> None:
         self._said.setText(breakable(words))
-        self._said.setProperty("tone", tone)
-        self._said.style().unpolish(self._said)
-        self._said.style().polish(self._said)
+        wear(self._said, tone=tone)
         announce(self, words)
 
     def _turn(self, place: int) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from ui.theme import Look
+from ui.theme import Look, wear
 from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.words import breakable, label
@@ -51,9 +51,7 @@ class ServerCard(QFrame):
         """What is known of a test by now."""
         if result := self._results.get(model):
             result.setText(breakable(said[0]))
-            result.setProperty("tone", said[1])
-            result.style().unpolish(result)
-            result.style().polish(result)
+            wear(result, tone=said[1])
             result.setVisible(bool(said[0]))
 
     def _head(self) -> QHBoxLayout:

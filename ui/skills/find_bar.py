@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QLineEdit, QTextEdit, QToolButton, QW
 from ui.icons import icon
 from ui.skills.search import MOST, Hit, Search, Wish, select
 from ui.skills.source import SourceField
-from ui.theme import Look, blend
+from ui.theme import Look, blend, wear
 from ui.widgets.button import Button
 from ui.widgets.words import ENTER_KEYS, label
 
@@ -141,8 +141,7 @@ class FindBar(QWidget):
         else:
             said = self.tr("{} found").format(count)
         self._said.setText(said)
-        self._said.setProperty("tone", "failed" if search.trouble else "second")
-        self._said.style().polish(self._said)
+        wear(self._said, tone="failed" if search.trouble else "second")
         for part in (self._previous, self._next, self._one, self._all):
             part.setEnabled(bool(hits))
         self._mark()

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from core.domain.skill import DESCRIPTION_LIMIT, NAME_LIMIT
 from ui.skills.source import Mark
-from ui.theme import Look
+from ui.theme import Look, wear
 from ui.widgets.button import Button
 from ui.widgets.words import label
 
@@ -68,8 +68,7 @@ class EditorFoot(QWidget):
 
     def show_saved(self, said: str, tone: str = "second") -> None:
         self._kept.setText(said)
-        self._kept.setProperty("tone", tone)
-        self._kept.style().polish(self._kept)
+        wear(self._kept, tone=tone)
 
     def restyle(self, look: Look) -> None:
         self._look = look

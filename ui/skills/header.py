@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QSizePolicy, QVBo
 
 from core.domain.skill import SkillRow
 from ui.skills.rows import chip, state_words
-from ui.theme import Look
+from ui.theme import Look, wear
 from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
@@ -123,8 +123,7 @@ class SkillHeader(QWidget):
         self._title.show_text(visible(title))
         self._state.setText(state)
         self._state.setVisible(bool(state))
-        self._state.setProperty("tone", "learnt" if token == "learned" else "badge")
-        self._state.style().polish(self._state)
+        wear(self._state, tone="learnt" if token == "learned" else "badge")
         self._about.show_text(visible(about))
         self._about.setToolTip(tip(about))
 

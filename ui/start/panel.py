@@ -105,6 +105,7 @@ class StartPanel(QFrame):
 
     def restyle(self, look: Look) -> None:
         self._look = look
+        self._card.setMaximumWidth(look.size(WIDTH))
         self._title.setFont(look.fonts.heading)
         self._place.setFont(look.fonts.text)
         self._none.setFont(look.fonts.text)
@@ -150,7 +151,7 @@ class StartPanel(QFrame):
         dialog.open()
 
     def _lay_out(self) -> None:
-        card = surface("card")
+        card = self._card = surface("card")
         card.setObjectName("start.card")
         card.setMaximumWidth(self._look.size(WIDTH))
         inside = QVBoxLayout(card)

@@ -22,7 +22,7 @@ from core.domain.steps import Step
 from ui.figures import money
 from ui.icons import pixmap, put_icon
 from ui.looks import end_figures, plural, status_look, words
-from ui.theme import Look
+from ui.theme import Look, wear
 from ui.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
@@ -148,9 +148,7 @@ class EndCard(QFrame):
         size = self._look.size(16)
         self._glyph.setPixmap(pixmap(status.icon, theme.colour(status.token), size, self.devicePixelRatioF()))
         self._status.setText(words(status.word))
-        self._status.setProperty("tone", status.token)
-        self._status.style().polish(self._status)
-        self._status.setFont(self._look.fonts.strong)  # which the style has put back to its first
+        wear(self._status, tone=status.token)
         figures = end_figures(step, end.header)
         if end.header and end.header.cost:
             figures.append(money(end.header.cost))

@@ -227,7 +227,6 @@ class RunHeader(QWidget):
         layout.addLayout(inner)
         layout.addWidget(hairline())
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        upper.addStrut(self._stop.sizeHint().height())
 
     @property
     def look(self) -> Look:
@@ -267,3 +266,4 @@ class RunHeader(QWidget):
             put_icon(tool, name, look.theme.second, look.size(16))
         for button in self._buttons:
             button.restyle(look)
+        self._title.setMinimumHeight(self._stop.sizeHint().height())  # the line is as high where no button stands

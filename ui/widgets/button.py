@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QPushButton, QStyle, QStyleOptionButton, QWidget
 
 from ui.icons import pixmap
-from ui.theme import Look, blend
+from ui.theme import Look, blend, wear
 
 ICON: Final = 16
 ARROW: Final = 14
@@ -32,7 +32,7 @@ class Button(QPushButton):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(text, parent)
-        self._look, self._tone, self._icon, self._hint = look, tone, icon, hint
+        self._look, self._tone, self._icon, self._hint = look, tone, icon, ""
         self._opens, self._short = opens, False
         self.setObjectName(name)
         self.setAccessibleName(text)
@@ -40,8 +40,7 @@ class Button(QPushButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         if tone:
             self.setProperty("tone", tone)
-        if hint:
-            self.setAccessibleDescription(self.tr("Key: {}").format(hint))
+        self.wear_hint(hint)
         self.setFont(look.fonts.strong)
 
     def restyle(self, look: Look) -> None:
@@ -54,9 +53,7 @@ class Button(QPushButton):
         """Another tone from now on."""
         if tone != self._tone:
             self._tone = tone
-            self.setProperty("tone", tone)
-            self.style().unpolish(self)
-            self.style().polish(self)
+            wear(self, tone=tone)
             self.update()
 
     def wear_icon(self, name: str) -> None:
@@ -64,6 +61,14 @@ class Button(QPushButton):
         self._icon = name
         self.updateGeometry()
         self.update()
+
+    def wear_hint(self, hint: str) -> None:
+        """Another key from now on."""
+        if hint != self._hint:
+            self._hint = hint
+            self.setAccessibleDescription(self.tr("Key: {}").format(hint) if hint else "")
+            self.updateGeometry()
+            self.update()
 
     def shorten(self, short: bool) -> None:
         """Only the icon, where there is no room for the words."""

@@ -1,5 +1,6 @@
 """A number, in a field that looks like the other fields."""
 
+from PySide6.QtCore import QEvent
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QDoubleSpinBox
 
@@ -33,4 +34,12 @@ class NumberField(QDoubleSpinBox):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._leave_frame()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.StyleChange:
+            self._leave_frame()
+
+    def _leave_frame(self) -> None:
         self.lineEdit().setGeometry(self.rect().adjusted(3, 3, -3, -3))  # else it would lie over the frame

@@ -279,6 +279,16 @@ def test_a_difference_is_signed_and_not_only_coloured(look: Look, qtbot: QtBot) 
     assert shown(dialog).splitlines() == ["letter.md", "  Dear Sir,", "− old", "+ new", "+ newer", "  Bye"]
 
 
+@pytest.mark.parametrize(
+    ("before", "content", "shown"),
+    [("", "a\nb\n", "+a +b"), ("", "\n", "+"), ("", "a", "+a"), ("a\n", "", "-a"), ("a\n", "a", " a -"),
+     ("a\n", "a\nb\n", " a +b"), ("x", "x\n\n", " x + +")],
+)  # fmt: skip
+def test_the_line_feed_at_the_end_of_a_file_is_no_line(before: str, content: str, shown: str) -> None:
+    _, *said = lines(wanted("write", "writes", "a.txt", path="a.txt", content=content, before=before))
+    assert " ".join(line.sign + line.text for line in said) == shown
+
+
 def test_a_patch_is_shown_as_the_tool_reads_it(look: Look) -> None:
     diff = "--- a/x.py\n+++ b/x.py\n@@ -3,2 +3,2 @@\n same\n--- old\n+++ new\n"
     one = wanted("patch", "writes", "x.py", diff=diff)
@@ -379,6 +389,16 @@ def test_the_second_click_denies_without_a_reason_too(show: Show, qtbot: QtBot) 
     with qtbot.waitSignal(card.denied) as said:
         click(deny)
     assert said.args == [(CHAIN.id,), ""]
+
+
+def test_the_keys_that_are_shown_while_a_reason_is_typed_are_not_letters(dialog: ConsentDialog, qtbot: QtBot) -> None:
+    deny, yes = find(dialog, QPushButton, "consent.deny"), find(dialog, QPushButton, "consent.allow")
+    assert deny.accessibleDescription() == "Key: D"
+    press(dialog.form, Qt.Key.Key_D)
+    assert deny.accessibleDescription() == "Key: Enter" and not yes.accessibleDescription()
+    dialog.form.setFocus()
+    with qtbot.waitSignal(dialog.denied):
+        press(dialog.form, Qt.Key.Key_Return)
 
 
 def test_a_reason_that_was_typed_comes_back(look: Look, dialog: ConsentDialog, qtbot: QtBot) -> None:

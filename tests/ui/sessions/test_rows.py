@@ -120,6 +120,19 @@ def test_second_line_says_where_and_what(status: str, more: dict[str, Any], said
     assert second_line(row("a", status, folder="/home/me/letters", **more), "/home/me") == said
 
 
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [
+        ("/home/me/work/2026/letters", "…/letters · asks you"),
+        ("/home/me/letters", "~/letters · asks you"),
+        ("/", "/ · asks you"),
+        ("/srv/" + "a" * 30 + "-end", "…/aaaaaaaaaa…aaa-end · asks you"),
+    ],
+)
+def test_a_folder_gives_way_to_what_is_asked(folder: str, said: str) -> None:
+    assert second_line(row("a", "waiting", folder=folder), "/home/me", short=True) == said
+
+
 def test_side_text_is_age_cost_or_time() -> None:
     assert side_text(row("a", "waiting", 2 * MINUTE), NOON) == "2m"
     assert side_text(row("a", "running", cost=0.08), NOON) == "$0.08"

@@ -6,6 +6,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
+    QApplication,
     QCheckBox,
     QComboBox,
     QDoubleSpinBox,
@@ -29,7 +30,8 @@ from ui.settings.fields import settable
 from ui.settings.page import SettingsPage
 from ui.settings.pages import DataState
 from ui.settings.tool_servers import ToolServersPage
-from ui.theme import Look, load_fonts
+from ui.theme import Look, dress, load_fonts, load_theme
+from ui.widgets.number import NumberField
 
 RULE = Rule("r1", "allow", "run", "command", "pytest *")
 DATA = DataState(
@@ -172,6 +174,15 @@ def test_it_holds_at_the_largest_letters_and_without_rules(look: Look, qtbot: Qt
     dialog.show()
     dialog.show_page("Rules")
     assert find(dialog, QLabel, "settings.rules.trouble").text() == "They cannot be read."
+
+
+def test_a_number_keeps_its_frame_in_another_theme(qapp: QApplication, look: Look, qtbot: QtBot) -> None:
+    made = NumberField()
+    qtbot.addWidget(made)
+    made.show()
+    dress(qapp, load_theme("contrast"), look.fonts)
+    QCoreApplication.sendPostedEvents()
+    assert made.rect().adjusted(1, 1, -1, -1).contains(made.lineEdit().geometry())
 
 
 def test_it_fits_the_screen_at_the_largest_letters(look: Look, qtbot: QtBot) -> None:

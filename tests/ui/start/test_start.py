@@ -129,3 +129,7 @@ def test_themes_change_at_run_time(look: Look, qtbot: QtBot) -> None:
     panel.restyle(other)
     assert not panel.grab().isNull()
     assert find(panel, QLabel, "start.title").font().pixelSize() == 40
+    card = find(panel, QFrame, "start.card")
+    large = card.maximumWidth()
+    panel.restyle(look)
+    assert large == 2 * card.maximumWidth()

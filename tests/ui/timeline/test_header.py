@@ -4,7 +4,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from core.domain.sessions import SessionRow
-from ui.theme import Look
+from ui.theme import Look, load_fonts
 from ui.timeline.header import FactLine, RunHeader, facts
 
 
@@ -19,6 +19,15 @@ def said(header: RunHeader) -> str:
     found = header.findChild(FactLine, "run.facts")
     assert found is not None
     return found.accessibleName()
+
+
+def test_it_is_as_high_as_the_letters_that_are_set_now(header: RunHeader, look: Look, qtbot: QtBot) -> None:
+    once_large = RunHeader(Look(look.theme, load_fonts(2.0)))
+    qtbot.addWidget(once_large)
+    for each in (header, once_large):
+        each.show()
+        each.restyle(look)
+    qtbot.waitUntil(lambda: once_large.sizeHint().height() == header.sizeHint().height())
 
 
 def test_the_branch_is_shown_for_its_folder_only(header: RunHeader) -> None:
