@@ -130,7 +130,7 @@ def test_what_is_wrong_is_said_in_words(terminal: Terminal) -> None:
     for words, said in (
         (["run", "t"], "No model is set up."),
         (["run", "t", "--script", "none.json"], "none.json cannot be read."),
-        (["run", "t", "--script", "."], ". cannot be read."),
+        (["run", "t", "--script", "."], ". is no ordinary file."),
         (["run", "t", "--script", "bytes.json"], "bytes.json cannot be read."),
         (["run", "t", "--script", "bad.json"], "At replies[0]: expected only"),
         (["run", " ", "--script", "script.json"], "There is no task."),
