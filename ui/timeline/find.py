@@ -24,9 +24,11 @@ class Found(Protocol):
 
 
 class FindInRun(QWidget):
-    """A quiet button that opens into a field; `found` names the row to go to."""
+    """A quiet button that opens into a field; `found` names the row to go to, and the words."""
 
-    found = Signal(int)
+    found = Signal(int, str)
+    lost = Signal()
+    """Nothing is found any more."""
     closed = Signal()
 
     def __init__(self, look: Look, rows: Found, parent: QWidget | None = None) -> None:
@@ -77,6 +79,7 @@ class FindInRun(QWidget):
 
     def close_field(self) -> None:
         self._show_field(False)
+        self.lost.emit()
         self.closed.emit()
 
     def shorten(self, short: bool) -> None:
@@ -95,7 +98,7 @@ class FindInRun(QWidget):
         self._say()
         row = self._rows.row_of(self._session, self._hits[self._at])
         if row is not None:
-            self.found.emit(row)
+            self.found.emit(row, self._field.text())
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -112,6 +115,7 @@ class FindInRun(QWidget):
             self.step(1)
         else:
             self._say()
+            self.lost.emit()
 
     def _say(self) -> None:
         if not self._field.text().strip():

@@ -111,6 +111,7 @@ class RunPage(QWidget):
         self._view.again_wanted.connect(self.again_wanted)
         self._strip.wanted.connect(self._go_to_row)
         self._find.found.connect(self._show_found)
+        self._find.lost.connect(self._view.replies.unmark)
         self._find.closed.connect(self.focus_tab)
         self._latest.clicked.connect(self._view.follow)
         self._tabs.chosen.connect(self._show_tab)
@@ -156,9 +157,14 @@ class RunPage(QWidget):
         self.show_tab(STEPS)
         self._view.go_to_row(row)
 
-    def _show_found(self, row: int) -> None:
+    def _show_found(self, row: int, words: str) -> None:
+        """A reply may be longer than the screen: the words in it are marked and brought there."""
         self.show_tab(STEPS)
         self._view.select_row(row)
+        place, screen = self._view.replies.mark(row, words), self._view.viewport().rect()
+        if place and not screen.contains(place):
+            bar = self._view.verticalScrollBar()
+            bar.setValue(bar.value() + place.center().y() - screen.center().y())
 
     def _choose(self, step: Step) -> None:
         self._chosen = step

@@ -1,24 +1,26 @@
 """The replies on screen as real text: selectable, copyable, and gone when they are scrolled away."""
 
+import re
 from collections.abc import Callable
 from time import perf_counter
 from typing import Final
 
-from PySide6.QtCore import QRect, Qt, QUrl, Signal
+from PySide6.QtCore import QRect, QRegularExpression, Qt, QUrl, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QWheelEvent
-from PySide6.QtWidgets import QFrame, QTextBrowser, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QTextBrowser, QTextEdit, QToolButton, QWidget
 
 from ui.code_boxes import code_frames, code_of, draw_code_boxes
 from ui.document_formats import BOX_PADDING
 from ui.icons import icon
 from ui.markdown import Flow
 from ui.safe_document import SafeDocument
-from ui.theme import Look
+from ui.theme import Look, blend
 
 DRAFT: Final = -1
 SPARE: Final = 4
 FRAME_MS: Final = 33
 REST: Final = 4  # a draft may take a fifth of the window's time
+MOST_MARKS: Final = 200
 
 
 class ReplyText(QTextBrowser):
@@ -96,6 +98,27 @@ class ReplyText(QTextBrowser):
             if place < len(frames):
                 box = layout.frameBoundingRect(frames[place])
                 button.move(round(box.right()) - button.width() - 6, round(box.top()) + 8)
+
+    def mark(self, words: str) -> QRect | None:
+        """Mark these words, as the store finds them: whole, but for the last; where they are, at best side by side."""
+        *whole, last = re.findall(r"\w+", words) or [""]
+        each = "|".join([*(rf"\b{word}\b" for word in whole), rf"\b{last}\w*"])
+        marked = self._found(each, MOST_MARKS) if last else []
+        self.setExtraSelections(marked)
+        together = self._found(r"\b" + r"\W+".join([*whole, last]), 1) if marked else []
+        return next((self.cursorRect(mark.cursor) for mark in [*together, *marked]), None)
+
+    def _found(self, pattern: str, most: int) -> list[QTextEdit.ExtraSelection]:
+        options, theme = QRegularExpression.PatternOption, self._look.theme
+        wanted = QRegularExpression(pattern, options.CaseInsensitiveOption | options.UseUnicodePropertiesOption)
+        found, marks = self.document().find(wanted), []
+        while not found.isNull() and len(marks) < most:
+            mark = QTextEdit.ExtraSelection()
+            mark.cursor = found
+            mark.format.setBackground(blend(theme.waiting, theme.background, 0.28))
+            marks.append(mark)
+            found = self.document().find(wanted, found)
+        return marks
 
     def _copy_button(self) -> QToolButton:
         button = QToolButton(self.viewport())
@@ -199,6 +222,17 @@ class Replies:
             reply.show()
             reply.place_copies()
 
+    def mark(self, row: int, words: str) -> QRect | None:
+        """Mark words in the reply of this row alone; where the first of them stand on the screen."""
+        self.unmark()
+        reply = self._shown.get(row)
+        place = reply.mark(words) if reply else None
+        return place.translated(reply.pos()) if reply and place else None
+
+    def unmark(self) -> None:
+        for reply in self._shown.values():
+            reply.setExtraSelections([])
+
     def clear(self) -> None:
         for reply in self._shown.values():
             self._give_back(reply)
@@ -219,6 +253,7 @@ class Replies:
 
     def _give_back(self, reply: ReplyText) -> None:
         reply.hide()
+        reply.setExtraSelections([])
         if len(self._spare) < SPARE:
             self._spare.append(reply)
         else:

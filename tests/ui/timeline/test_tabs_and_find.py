@@ -92,6 +92,29 @@ def test_words_are_found_and_gone_through(page: RunPage, qtbot: QtBot, rows: Lis
     assert not field.isVisible() and find(page, QPushButton, "run.find.open").isVisible()
 
 
+def test_words_deep_in_a_long_reply_are_marked_and_seen(page: RunPage, qtbot: QtBot, rows: ListedRows) -> None:
+    around = "".join(f"Paragraph {number}\n\n" for number in range(60))
+    said = f"The needle\n\n{around}A **needle** case\n\n{around}"
+    reply = rows.add("reply", said=said, object="needle case", run=2)
+    page.show_session(ROW._replace(id="t", rows=len(rows.rows)))
+    page.view.settle()
+    click(find(page, QPushButton, "run.find.open"))
+    field, count = find(page, QLineEdit, "run.find.words"), find(page, QLabel, "run.find.count")
+    write(field, "needle case")
+    qtbot.waitUntil(lambda: count.text() == "1 of 1")
+    shown = page.view.replies.shown[reply.row]
+    marked = shown.extraSelections()
+    assert [mark.cursor.selectedText() for mark in marked] == ["needle", "needle", "case"]
+    assert page.view.viewport().rect().contains(shown.cursorRect(marked[-1].cursor).translated(shown.pos()))
+    field.setText("paragraph 5")
+    qtbot.waitUntil(lambda: count.text() == "Nothing found")
+    assert shown.extraSelections() == []
+    page.view.replies.mark(reply.row, "paragraph 5")
+    assert [mark.cursor.selectedText() for mark in shown.extraSelections()].count("5") == 2
+    press(field, Qt.Key.Key_Escape)
+    assert shown.extraSelections() == []
+
+
 def test_a_run_forks_where_a_step_is_chosen(page: RunPage, qtbot: QtBot, rows: ListedRows) -> None:
     button = find(page, QToolButton, "run.fork")
     with qtbot.waitSignal(page.fork) as told:
