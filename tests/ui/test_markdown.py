@@ -118,7 +118,7 @@ def test_what_is_open_and_what_is_done_is_told_by_a_box_instead_of_a_bullet(look
     text = "- [ ] a `b`\n- [x] **c**\n- [X] d\n\n  more\n- [ ]\n- [x](https://x.org)\n- [y] e\n\n1. [ ] f\n\n[ ] g\n"
     document = written(text, look)
     assert lines(document) == ["☐ a b", "☑ c", "☑ d", "more", "[ ]", "x", "[y] e", "☐ f", "[ ] g"]
-    bullets = [block.text() for block in blocks(document) if block.textList()]
+    bullets = [block.text() for block in blocks(document) if block.textList() is not None]
     assert bullets == ["[ ]", "x", "[y] e", "☐ f"]
 
 

@@ -111,7 +111,7 @@ class ReplyText(QTextBrowser):
     def _found(self, pattern: str, most: int) -> list[QTextEdit.ExtraSelection]:
         options, theme = QRegularExpression.PatternOption, self._look.theme
         wanted = QRegularExpression(pattern, options.CaseInsensitiveOption | options.UseUnicodePropertiesOption)
-        found, marks = self.document().find(wanted), []
+        found, marks = self.document().find(wanted), list[QTextEdit.ExtraSelection]()
         while not found.isNull() and len(marks) < most:
             mark = QTextEdit.ExtraSelection()
             mark.cursor = found
