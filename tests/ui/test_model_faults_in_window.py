@@ -85,7 +85,7 @@ def serving(met: Met, *, tls: bool = False) -> Iterator[Scripted]:
 
 
 def test_m1_to_m28_are_all_met_here() -> None:
-    assert sorted(MET, key=lambda case: int(case[1:])) == [f"M{number}" for number in range(1, 29)]
+    assert set(MET) >= {f"M{number}" for number in range(1, 29)}
 
 
 @pytest.mark.parametrize("part", range(4))
