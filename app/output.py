@@ -63,15 +63,15 @@ def terminal() -> Output:
 
         return write
 
-    return Output(_in_words(printer(sys.stdout)), _if_it_can(printer(sys.stderr)), listen)
+    return Output(_heard(printer(sys.stdout), _in_words), _heard(printer(sys.stderr), _in_vain), listen)
 
 
 def _closed(_text: str) -> None:
     raise OSError(errno.EBADF, "It is closed")
 
 
-def _in_words(write: Callable[[str], None]) -> Callable[[str], None]:
-    """A reader that is gone has had enough; any other end of the output is said."""
+def _heard(write: Callable[[str], None], missed: Callable[[OSError], None]) -> Callable[[str], None]:
+    """A reader that is gone has had enough; of any other end of the output `missed` is told."""
 
     def tell(text: str) -> None:
         try:
@@ -79,24 +79,18 @@ def _in_words(write: Callable[[str], None]) -> Callable[[str], None]:
         except BrokenPipeError:
             raise
         except OSError as error:
-            do = "Send it to a place that takes it, then try again."
-            raise Problem("The output cannot be written.", f"{error.strerror}.", do) from error
+            missed(error)
 
     return tell
 
 
-def _if_it_can(write: Callable[[str], None]) -> Callable[[str], None]:
+def _in_words(error: OSError) -> None:
+    do = "Send it to a place that takes it, then try again."
+    raise Problem("The output cannot be written.", f"{error.strerror}.", do) from error
+
+
+def _in_vain(_error: OSError) -> None:
     """Where complaints cannot be written there is nobody to be told of it."""
-
-    def tell(text: str) -> None:
-        try:
-            write(text)
-        except BrokenPipeError:
-            raise
-        except OSError:
-            return
-
-    return tell
 
 
 def listen(hear: Hear) -> None:

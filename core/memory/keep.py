@@ -115,9 +115,7 @@ def looked_at(
     rows: MemoryRows, said: Said, means: Mapping[int, float] = NOTHING
 ) -> tuple[Memory | None, tuple[Memory, ...]]:
     """What keeping it would find: the memory that says the same, and those that say otherwise."""
-    near = _neighbours(rows, said, rows.places([(said.reach, said.place)]), means)
-    same = next((one for one in near if _same(one, said)), None)
-    return same, _contrary(rows, near, said, means)
+    return _looked_at(rows, said, rows.places([(said.reach, said.place)]), means)
 
 
 def compared(
@@ -128,7 +126,15 @@ def compared(
         return None, ()
     places = rows.places([(said.reach, said.place)])
     known = rows.same(places[0].number, said.kind, print_of(said.text)) if places else ""
-    return (rows.memory(known), ()) if known else looked_at(rows, said, means)
+    return (rows.memory(known), ()) if known else _looked_at(rows, said, places, means)
+
+
+def _looked_at(
+    rows: MemoryRows, said: Said, places: Sequence[Place], means: Mapping[int, float]
+) -> tuple[Memory | None, tuple[Memory, ...]]:
+    near = _neighbours(rows, said, places, means)
+    same = next((one for one in near if _same(one, said)), None)
+    return same, _contrary(rows, near, said, means)
 
 
 def _neighbours(

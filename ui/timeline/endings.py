@@ -231,8 +231,8 @@ class EndCard(QFrame):
         made.setText(f" {shown} {figures}".rstrip())
         made.setToolTip(tip(words("Show what changed in {}").format(name)))
         made.setAccessibleName(f"{name} {figures}")
-        name = "file-plus" if file.new else "file-pen-line"
-        put_icon(made, name, self._look.theme.done, self._look.size(16))
+        picture = "file-plus" if file.new else "file-pen-line"
+        put_icon(made, picture, self._look.theme.done, self._look.size(16))
         made.clicked.connect(lambda: self.changes_wanted.emit(file.path))
         return made
 
