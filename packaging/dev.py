@@ -159,6 +159,7 @@ def prepare(level: str, system: bool) -> None:
 def headless() -> None:
     """Widgets of tests are painted in memory; tests of the real window bring their own display."""
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of a thousand programs would compile its own source anew
     os.chdir(ROOT)
 
 
