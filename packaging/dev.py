@@ -10,6 +10,7 @@ if not (3, 11) <= sys.version_info < (3, 15):
 import os
 import subprocess
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import NoReturn
 
 from environment import PYTHON, ROOT, SCRIPTS, qt_folder, ready, stamp, stamped
@@ -91,8 +92,10 @@ def test(words: list[str], system: bool) -> int:
             return subprocess.call([str(PYTHON), "-m", module, *words[1:]])
     if words:
         return pytest(words)
-    failed = failures()
-    code = pytest(["-n", "2", "--dist", "worksteal"])
+    with ThreadPoolExecutor(1) as beside:
+        reading = beside.submit(failures)
+        code = pytest(["-n", "2", "--dist", "worksteal"])
+        failed = reading.result()
     report(failed)
     return code or bool(failed)
 
@@ -167,8 +170,10 @@ def failures() -> list[str]:
     """Run every check, also after one failed, and name those that did."""
     failed = []
     for name, (tool, *words) in CHECKS.items():
-        print(f"-- {name}: {tool} {' '.join(words)}", flush=True)
-        if subprocess.call([str(SCRIPTS / tool), *words]) != 0:
+        command = [str(SCRIPTS / tool), *words]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        print(f"-- {name}: {tool} {' '.join(words)}\n{done.stdout}", end="", flush=True)  # tests may print beside it
+        if done.returncode != 0:
             failed.append(name)
     return failed
 

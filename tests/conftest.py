@@ -43,6 +43,12 @@ def pytest_configure(config: pytest.Config) -> None:
     guard_sockets()
 
 
+def pytest_collection_finish() -> None:
+    """All that was imported stays: a collection after a test looks through what the test made alone."""
+    gc.collect()
+    gc.freeze()
+
+
 def guard_sockets() -> None:
     """Install the guard; an audit hook cannot be taken out again, so at most one for a process."""
     if not getattr(sys, "journeyman_guard", False):

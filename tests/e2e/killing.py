@@ -98,7 +98,7 @@ def kill_after_lines(place: Place, count: int) -> None:
 
 def kill_at_write(place: Place, number: int) -> bool:
     """Kill at the number-th write to a file; False when the run ended before it."""
-    strace = ("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=pwrite64")
+    strace = ("strace", "-f", "-qq", "-o", "/dev/null", "--seccomp-bpf", "-e", "trace=pwrite64")
     process = place.begin((*strace, "-e", f"inject=pwrite64:signal=SIGKILL:when={number}"))
     out, _ = process.communicate(timeout=BOUND_S)
     place.hear(out)

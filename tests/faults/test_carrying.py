@@ -22,7 +22,8 @@ pytestmark = pytest.mark.skipif(not shutil.which("strace"), reason=REASON)
 
 def do(home: Path, *words: str, fault: str = "", before: tuple[str, ...] = ()) -> "subprocess.CompletedProcess[str]":
     if fault:
-        before = ("strace", "-f", "-qq", "-o", os.devnull, "-e", f"inject={fault}")
+        only = ("--seccomp-bpf", "-e", f"trace={fault.partition(':')[0]}")  # other calls are not stopped at
+        before = ("strace", "-f", "-qq", "-o", os.devnull, *only, "-e", f"inject={fault}")
     return subprocess.run(
         program(*words, before=before),
         env=environment(home),
