@@ -68,14 +68,19 @@ class SessionWishes(QObject):
 
         row = self._window.row(session)
 
+        def take_back() -> None:
+            self._window.give_back(session, text)
+            attached.put_back(taken)
+
         async def send() -> None:
             try:
-                if row.folder and row.status not in {"running", "waiting"}:  # a run begins, which obeys it
-                    await trust_said(self._window, self._bridge, row.folder, new=False)
+                begins = row.folder and row.status not in {"running", "waiting"}  # a run, which obeys the folder
+                if begins and not await trust_said(self._window, self._bridge, row.folder, new=False):
+                    take_back()
+                    return
                 await self._bridge.ask(lambda engine: engine.say(session, text, now=now, files=files))
             except Problem:
-                self._window.give_back(session, text)
-                attached.put_back(taken)
+                take_back()
                 raise
 
         self._tasks.start(send(), "say")
@@ -107,8 +112,8 @@ class SessionWishes(QObject):
         session, folder = self._session, self._window.row(self._session).folder
 
         async def begin() -> None:
-            await trust_said(self._window, self._bridge, folder, new=False)
-            await self._bridge.ask(lambda engine: engine.again(session))
+            if await trust_said(self._window, self._bridge, folder, new=False):
+                await self._bridge.ask(lambda engine: engine.again(session))
 
         self._tasks.start(begin(), "try again")
 

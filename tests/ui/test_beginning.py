@@ -94,6 +94,7 @@ def test_a_folder_is_trusted_or_not_before_its_first_run(
         session = await until(lambda: window.selection.session, "the session")
         found = await person.program.engine.ask(lambda engine: engine.folder_trust(folder))
         assert found.trusted is trusted
+        await until(lambda: window.row(session).runs, "its run")
         window.actions_by_id["run.stop"].trigger()
         await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
         if trusted:
@@ -101,6 +102,12 @@ def test_a_folder_is_trusted_or_not_before_its_first_run(
             window.view.composer.said.emit("Go on.")
             again = await until(lambda: window.findChild(TrustDialog), "asked again")
             assert "changed" in find(again, QLabel, "trust.title").text()
+            click(find(again, QPushButton, "trust.cancel"))
+            await until(lambda: window.view.composer.draft() == "Go on.", "the words are there again")
+            assert window.row(session).status == "stopped" and window.row(session).runs == 1
+            await until(lambda: not window.findChild(TrustDialog), "it is gone")
+            window.view.composer.said.emit("Go on.")
+            again = await until(lambda: window.findChild(TrustDialog), "asked once more")
             click(find(again, QPushButton, "trust.no"))
             await until(lambda: window.row(session).status != "stopped", "it goes on")
             window.actions_by_id["run.stop"].trigger()
