@@ -38,8 +38,9 @@ class TooFar(ConnectionError):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name our mark, and guard the sockets of this process."""
+    """Name our marks, and guard the sockets of this process."""
     config.addinivalue_line("markers", "logs(*patterns): warnings and errors this test may log")
+    config.addinivalue_line("markers", "colours: this test looks at colours, and is done in each theme")
     guard_sockets()
 
 

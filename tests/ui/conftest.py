@@ -1,6 +1,7 @@
 """What every test of a widget needs: the look, dressed once."""
 
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
@@ -8,6 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from ui.theme import Look, dress, load_fonts, load_theme
 
+THEMES = ("dark", "light")
 HERE = Path(__file__).parent
 # The platform without a screen says so for every window that is shown; it has no window manager to tell sizes to.
 NOT_A_FAULT = r"This plugin does not support (propagateSizeHints\(\)|raise\(\)|grabbing the keyboard)"
@@ -20,11 +22,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.qt_log_ignore(NOT_A_FAULT, extend=True))
 
 
-@pytest.fixture(params=["dark", "light"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "look" in metafunc.fixturenames and metafunc.definition.get_closest_marker("colours"):
+        metafunc.parametrize("look", THEMES, indirect=True)
+
+
+@pytest.fixture
 def look(request: pytest.FixtureRequest, qapp: QApplication) -> Look:
-    """Both themes: a widget that works in one has to work in the other."""
+    """One of the themes, each test its own: a widget has to work in both."""
     # Closed widgets of former tests would each be dressed anew: nobody ran the loop that deletes them.
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    made = Look(load_theme(str(request.param)), load_fonts())
+    theme = getattr(request, "param", "") or THEMES[crc32(request.node.name.encode()) % len(THEMES)]
+    made = Look(load_theme(theme), load_fonts())
     dress(qapp, made.theme, made.fonts)
     return made

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QApplication, QLabel, QListWidget, QTextBrowser, QWidget
 from pytestqt.qtbot import QtBot
@@ -57,6 +58,7 @@ def test_a_page_takes_no_key_of_the_window_and_the_sheet_names_its_own(qapp: QAp
     live(qapp, home, act)
 
 
+@pytest.mark.colours
 def test_the_sheet_shows_every_key_at_every_size_of_letters(look: Look, qtbot: QtBot) -> None:
     for scale in (1.0, 2.0):
         sheet = KeysDialog(Look(look.theme, load_fonts(scale)))

@@ -1,5 +1,6 @@
 """The line of sessions at hand, by itself; `test_desk` has it in the window."""
 
+import pytest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -8,6 +9,7 @@ from ui.session_tabs import SessionTabs
 from ui.theme import Look, load_fonts
 
 
+@pytest.mark.colours
 def test_titles_keep_the_size_that_is_set_when_another_session_is_marked(look: Look, qtbot: QtBot) -> None:
     around, tabs = QWidget(), SessionTabs(look, row)
     tabs.setParent(around)

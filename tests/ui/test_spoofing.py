@@ -45,6 +45,7 @@ def test_U1_U6_a_tip_reads_no_markup_of_others(text: str) -> None:
     assert "￼" not in said  # where a picture would stand
 
 
+@pytest.mark.colours
 @pytest.mark.parametrize("draw", [draw_line, draw_right, chip])
 def test_U2_U3_what_is_painted_neither_turns_nor_hides(look: Look, draw: Callable[..., object]) -> None:
     """A title in a list, a name on a chip: the same dots as when the sign is written out."""

@@ -228,6 +228,7 @@ def test_markup_in_a_question_is_only_text(show: Show) -> None:
     assert find(card, QLabel, "question.text").text() == "<b>bold</b>?"
 
 
+@pytest.mark.colours
 def test_the_edge_is_amber_and_the_box_is_not(card: QuestionCard, look: Look) -> None:
     frame = find(card, QFrame, "question.frame")
     image = frame.grab().toImage()
@@ -249,6 +250,7 @@ def test_a_draft_comes_back(look: Look, qtbot: QtBot) -> None:
     assert card.draft() == draft and answer_button(card).isEnabled()
 
 
+@pytest.mark.colours
 def test_theme_changes_at_run_time(card: QuestionCard) -> None:
     theme = load_theme("light")
     card.restyle(Look(theme, load_fonts(1.25)))

@@ -79,6 +79,7 @@ def lines(panel: ChangesPanel) -> list[str]:
     return [model.index(place, 0).data() for place in range(model.rowCount())]
 
 
+@pytest.mark.colours
 def test_files_are_listed_with_what_happened_to_them(panel: ChangesPanel) -> None:
     model = find(panel, QListView, "changes.files").model()
     said = [model.index(place, 0).data() for place in range(model.rowCount())]
@@ -116,6 +117,7 @@ def test_the_figures_beside_a_difference_are_its_own(panel: ChangesPanel, qtbot:
     assert sum(line.startswith("added") for line in lines(panel)) == 40
 
 
+@pytest.mark.colours
 def test_old_and_new_stand_beside_each_other(panel: ChangesPanel) -> None:
     panel.show_file("code.py")
     click(find(panel, QPushButton, "changes.shape"))

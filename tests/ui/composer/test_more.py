@@ -79,6 +79,7 @@ def test_a_command_is_completed_and_carried_out(panel: ComposerPanel, qtbot: QtB
         press(field(panel), Qt.Key.Key_Return)
 
 
+@pytest.mark.colours
 def test_files_and_pictures_are_attached_taken_off_and_kept_with_their_session(
     panel: ComposerPanel, look: Look, qtbot: QtBot, tmp_path: Path
 ) -> None:

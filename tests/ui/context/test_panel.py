@@ -40,6 +40,7 @@ def panel(qtbot: QtBot, look: Look) -> ContextPanel:
     return made
 
 
+@pytest.mark.colours
 def test_the_last_request_is_told_by_category(panel: ContextPanel, look: Look) -> None:
     assert find(panel, QLabel, "context.title").text() == "18.4k of 128k tokens"
     assert find(panel, QLabel, "context.told").text() == "14 % · estimated, round 10"

@@ -52,6 +52,7 @@ def said(panel: DecisionsPanel) -> list[str]:
     return [model.index(place, 0).data() for place in range(model.rowCount())]
 
 
+@pytest.mark.colours
 def test_every_choice_stands_with_its_cause(panel: DecisionsPanel) -> None:
     assert said(panel) == [
         "Allowed: run exiftool *.jpg, by your rule",

@@ -137,6 +137,7 @@ def test_a_pointer_that_rests_where_lines_come_up_chooses_nothing(look: Look, ar
     assert listed.currentIndex().row() == 0
 
 
+@pytest.mark.colours
 def test_escape_and_the_same_key_again_close_it(look: Look, around: QWidget) -> None:
     palette = Palette(look, around)
     for _ in range(2):

@@ -179,6 +179,7 @@ def test_ages_and_days_go_on(panel: SessionsPanel, wall: Wall) -> None:
     assert view(panel).model().index(0, 0).data() == "Yesterday"
 
 
+@pytest.mark.colours
 def test_the_session_on_display_is_marked(panel: SessionsPanel) -> None:
     panel.show_sessions([row("a"), row("b", age=2 * MINUTE)])
     panel.mark("b")
@@ -247,6 +248,7 @@ def test_a_session_shown_by_a_key_with_ctrl_is_the_only_one_selected(panel: Sess
     assert [index.data(Role.SESSION) for index in view(panel).selectedIndexes()] == ["b"], "Delete is for no other"
 
 
+@pytest.mark.colours
 def test_theme_changes_at_run_time(panel: SessionsPanel) -> None:
     panel.show_sessions([row("a")])
     before = view(panel).rowHeight(1)
@@ -255,6 +257,7 @@ def test_theme_changes_at_run_time(panel: SessionsPanel) -> None:
     assert not panel.grab().isNull()
 
 
+@pytest.mark.colours
 def test_three_thousand_sessions_are_listed_at_once(panel: SessionsPanel) -> None:
     panel.show_sessions([row(f"s{number}", age=number * 20 * MINUTE) for number in range(3000)])
     assert not panel.grab().isNull()

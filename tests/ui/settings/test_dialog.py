@@ -58,6 +58,7 @@ def test_every_setting_has_a_control_with_a_name(dialog: SettingsDialog) -> None
             assert field.accessibleName() == about.label and field.accessibleDescription() == about.help
 
 
+@pytest.mark.colours
 def test_changes_are_told_when_they_are_finished(dialog: SettingsDialog) -> None:
     told: list[tuple[str, object]] = []
     dialog.changed.connect(lambda name, value: told.append((name, value)))
@@ -166,6 +167,7 @@ def test_rules_are_taken_back_and_what_weighs_is_shown_with_its_reason(dialog: S
     assert wanted.args == ["s1"]
 
 
+@pytest.mark.colours
 def test_it_holds_at_the_largest_letters_and_without_rules(look: Look, qtbot: QtBot) -> None:
     large = Look(look.theme, load_fonts(2.0))
     dialog = SettingsDialog(large, Shown(Settings(), None, "They cannot be read."))
@@ -176,6 +178,7 @@ def test_it_holds_at_the_largest_letters_and_without_rules(look: Look, qtbot: Qt
     assert find(dialog, QLabel, "settings.rules.trouble").text() == "They cannot be read."
 
 
+@pytest.mark.colours
 def test_a_number_keeps_its_frame_in_another_theme(qapp: QApplication, look: Look, qtbot: QtBot) -> None:
     made = NumberField()
     qtbot.addWidget(made)
@@ -185,6 +188,7 @@ def test_a_number_keeps_its_frame_in_another_theme(qapp: QApplication, look: Loo
     assert made.rect().adjusted(1, 1, -1, -1).contains(made.lineEdit().geometry())
 
 
+@pytest.mark.colours
 def test_it_fits_the_screen_at_the_largest_letters(look: Look, qtbot: QtBot) -> None:
     dialog = SettingsDialog(Look(look.theme, load_fonts(2.0)), Shown(Settings(), ()), None)
     qtbot.addWidget(dialog)

@@ -140,6 +140,7 @@ def test_what_was_done_and_what_could_not_be_stands_at_the_foot(dialog: Settings
     assert foot.text() == "Set." and foot.property("tone") == "third"
 
 
+@pytest.mark.colours
 def test_a_server_is_named_and_stays_open_until_it_is_taken(look: Look, qtbot: QtBot) -> None:
     made = AddServer(Look(look.theme, load_fonts(1.5)))
     made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)

@@ -254,6 +254,7 @@ def test_a_draft_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     assert not list((tmp_path / "drafts" / "skills").iterdir())
 
 
+@pytest.mark.colours
 def test_it_can_be_read_aloud_and_worn_anew(editor: SkillEditor, look: Look, qapp: QApplication) -> None:
     for part in (editor.source, editor.preview, editor.completion):
         assert part.accessibleName()

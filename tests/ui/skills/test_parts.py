@@ -96,6 +96,7 @@ def test_what_is_searched_begins_at_the_top(qtbot: QtBot, side: SkillSide) -> No
     assert bar.value() == 0
 
 
+@pytest.mark.colours
 def test_the_list_is_walked_by_keys(side: SkillSide, look: Look, qtmodeltester: ModelTester) -> None:
     side.show_rows(ROWS, (), "/w")
     qtmodeltester.check(side.list.rows, force_py=True)  # type: ignore[no-untyped-call]

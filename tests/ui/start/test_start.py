@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QLineEdit, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
@@ -122,6 +123,7 @@ def test_the_card_stays_in_the_middle(look: Look, qtbot: QtBot) -> None:
     assert card.width() < 520
 
 
+@pytest.mark.colours
 def test_themes_change_at_run_time(look: Look, qtbot: QtBot) -> None:
     panel = StartPanel(look, data_folder="x")
     other = Look(load_theme("light"), load_fonts(2.0))

@@ -21,6 +21,7 @@ def said(header: RunHeader) -> str:
     return found.accessibleName()
 
 
+@pytest.mark.colours
 def test_it_is_as_high_as_the_letters_that_are_set_now(header: RunHeader, look: Look, qtbot: QtBot) -> None:
     once_large = RunHeader(Look(look.theme, load_fonts(2.0)))
     qtbot.addWidget(once_large)

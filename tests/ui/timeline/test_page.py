@@ -125,6 +125,7 @@ def test_another_look(page: RunPage, pane: StepPane, look: Look, rows: ListedRow
     assert find(pane, QPlainTextEdit, "step.block").toPlainText().startswith("exiftool")
 
 
+@pytest.mark.colours
 def test_icons_grow_with_the_letters(page: RunPage, pane: StepPane, look: Look) -> None:
     large = Look(look.theme, load_fonts(2.0))
     page.restyle(large)

@@ -1,5 +1,6 @@
 """Rows that are painted once: which of their pictures are kept, and when one is made anew."""
 
+import pytest
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QApplication
@@ -12,6 +13,7 @@ STEP = Step(1, "tool", "done", 0)
 FAILED = STEP._replace(status="failed")
 
 
+@pytest.mark.colours
 def test_a_few_screens_are_kept_and_what_was_used_last_among_them(qapp: QApplication, look: Look) -> None:
     pictures, painted = Pictures(), list[int]()
 

@@ -179,6 +179,7 @@ def test_a_card_tells_what_the_run_came_to(card: EndCard, qtbot: QtBot) -> None:
     assert find(card, QPushButton, "end.more").text() == "+2"
 
 
+@pytest.mark.colours
 def test_a_card_grows_with_the_letters(card: EndCard, look: Look) -> None:
     before = find(card, QLabel, "end.status").font().pixelSize()
     card.restyle(Look(look.theme, load_fonts(2.0)))

@@ -204,6 +204,7 @@ def below_edge(picture: QImage) -> QImage:
     return picture.convertToFormat(QImage.Format.Format_RGB32).copy(0, 1, picture.width(), picture.height() - 1)
 
 
+@pytest.mark.colours
 @pytest.mark.parametrize("away", [False, True])
 def test_what_is_repainted_is_enough(show: Show, qtbot: QtBot, away: bool) -> None:
     rows = talk(3)
@@ -347,6 +348,7 @@ def test_a_million_rows_read_only_what_is_shown(qtbot: QtBot, look: Look) -> Non
     assert model.rowCount() == 1_000_000
 
 
+@pytest.mark.colours
 def test_another_look_paints_and_keeps_the_place(show: Show, qtbot: QtBot, look: Look) -> None:
     view = show(talk(10))
     bar = view.verticalScrollBar()
@@ -358,6 +360,7 @@ def test_another_look_paints_and_keeps_the_place(show: Show, qtbot: QtBot, look:
     assert bar.value() == value and view.grab().toImage() == picture
 
 
+@pytest.mark.colours
 def test_a_compaction_is_a_line_across_the_run(show: Show) -> None:
     rows = ListedRows()
     rows.add("run")

@@ -66,6 +66,7 @@ def test_keys_zoom_move_and_fit(panel: WaterfallPanel, qtbot: QtBot) -> None:
     press(bars, Qt.Key.Key_Comma)
 
 
+@pytest.mark.colours
 def test_a_click_chooses_and_a_choice_elsewhere_is_silent(panel: WaterfallPanel, qtbot: QtBot) -> None:
     bars = panel.bars
     with qtbot.waitSignal(panel.step_chosen) as told:

@@ -101,6 +101,7 @@ SPOKEN = [
 ]
 
 
+@pytest.mark.colours
 def test_what_is_told_is_what_is_read_again(told: list[Told], tmp_path: Path, qtbot: QtBot, look: Look) -> None:
     reader = Reader(tmp_path / "journeyman.db")
     live, later = RunPage(look, reader), RunPage(look, reader)

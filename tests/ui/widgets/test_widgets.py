@@ -58,6 +58,7 @@ def test_labels_never_read_markup(look: Look, qtbot: QtBot) -> None:
     assert made.textFormat() == Qt.TextFormat.PlainText and made.property("tone") == "second"
 
 
+@pytest.mark.colours
 def test_the_key_of_a_button_gives_way_where_there_is_no_room(look: Look, qtbot: QtBot) -> None:
     plain, made = (Button(look, "New run", name="b", icon="plus", hint=hint) for hint in ("", "Ctrl N"))
     for button in (plain, made):
@@ -100,6 +101,7 @@ def test_blocks_grow_with_their_lines(look: Look) -> None:
     assert heights[0] < heights[1] < heights[2]
 
 
+@pytest.mark.colours
 def test_a_button_makes_room_for_icon_and_key(look: Look, qtbot: QtBot) -> None:
     plain = Button(look, "New run", name="plain")
     full = Button(look, "New run", name="full", tone="primary", icon="plus", hint="Ctrl N")
@@ -115,6 +117,7 @@ def test_a_button_makes_room_for_icon_and_key(look: Look, qtbot: QtBot) -> None:
     assert not full.grab().isNull()
 
 
+@pytest.mark.colours
 def test_an_elided_label_is_read_aloud_whole(look: Look, qtbot: QtBot) -> None:
     made = ElidedLabel("a line\nthat is far too long for its room", look.fonts.text, name="long")
     qtbot.addWidget(made)
