@@ -36,6 +36,15 @@ class Columns(QSplitter):
         right = int(self._state.number("pane_width", self._look.size(STEP_PANE)))
         self.setSizes([left, max(1, self.window().width() - left - right), right])
 
+    def restyle(self, look: Look) -> None:
+        """The sidebar grows with the letters, also one that is folded away; the step leaves the middle its room."""
+        before, self._look = self._look.size(SIDEBAR), look
+        if before != look.size(SIDEBAR):
+            self.keep()
+            width = self._state.number("sidebar_width", before) * look.size(SIDEBAR) / before
+            self._state.keep_text("sidebar_width", str(round(width)))
+            self.share_out()
+
     def keep(self) -> None:
         """Remember how wide they are; a column that is folded away keeps the width it had."""
         for name, part in (("sidebar_width", self._sidebar), ("pane_width", self._pane)):

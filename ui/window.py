@@ -159,7 +159,7 @@ class MainWindow(QWidget):
         self._look = look
         for part in (
             self.sessions, self.start, self.status, self.notice, self.inbox, self.desk, self.pane,
-            self.toast, self.deeds, self.pages, self._unsaved,
+            self.toast, self.deeds, self.pages, self._unsaved, self._columns,
         ):  # fmt: skip
             part.restyle(look)
 

@@ -31,6 +31,7 @@ from ui.widgets.button import Button
 from ui.widgets.times import moment
 from ui.widgets.words import ENTER_KEYS, label
 
+LEAST: Final = 200
 SEARCH_DELAY_MS: Final = 120
 AGE_EVERY_MS: Final = 30_000
 SELECTING: Final = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
@@ -63,7 +64,7 @@ class SessionsPanel(QFrame):
         self.setObjectName("sessions")
         self.setAccessibleName(self.tr("Sessions"))
         self.setProperty("surface", "panel")
-        self.setMinimumWidth(200)
+        self.setMinimumWidth(look.size(LEAST))
         home = home or str(Path.home())
         self._model = SessionsModel(home=home, clock=clock, parent=self)
         self._delegate = SessionsDelegate(look, home=home, clock=clock, parent=self)
@@ -178,6 +179,7 @@ class SessionsPanel(QFrame):
 
     def restyle(self, look: Look) -> None:
         self._look = self._delegate.look = look
+        self.setMinimumWidth(look.size(LEAST))
         self._new.restyle(look)
         self.foot.restyle(look)
         self._search.setFont(look.fonts.text)
