@@ -26,7 +26,8 @@ from ui.composer.queue import QueueCards
 from ui.draft_files import File
 from ui.icons import icon
 from ui.theme import Look, wear
-from ui.widgets.words import label, surface
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.words import surface
 
 LINES: Final = 8
 DRAFT_DELAY_MS: Final = 400
@@ -206,7 +207,8 @@ class ComposerPanel(QFrame):
         self._mode = ModeButton(self._look)
         self._mode.chosen.connect(self.mode_wanted)
         self.model = ModelButton(self._look)
-        self._note = label("", fonts.second, "second", name="composer.note")
+        self._note = ElidedLabel("", fonts.second, "second", name="composer.note")
+        self._note.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._lay_out()
         self.set_model("")
         self._tint()
@@ -268,7 +270,7 @@ class ComposerPanel(QFrame):
         self._send.setToolTip(tip)
         queued = self.tr("queued after this round") if words and self._running else ""
         covered = bool(self._input.toPlainText())  # then the reason in the empty field cannot be seen
-        self._note.setText(self._reason if self._reason and covered else queued)
+        self._note.show_text(self._reason if self._reason and covered else queued)
         self._tint()
 
     def _tint(self) -> None:

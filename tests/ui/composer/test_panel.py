@@ -111,7 +111,7 @@ def test_a_closed_session_says_why(panel: ComposerPanel, field: QPlainTextEdit, 
     write(field, "too late")
     panel.set_closed("This session was imported: read only.")
     assert not field.isEnabled()
-    assert find(panel, QLabel, "composer.note").text() == "This session was imported: read only."
+    assert find(panel, QLabel, "composer.note").accessibleName() == "This session was imported: read only."
     assert field.placeholderText() == "This session was imported: read only."
     with qtbot.assertNotEmitted(panel.said):
         panel.say()
@@ -123,10 +123,10 @@ def test_while_running_words_are_queued(panel: ComposerPanel, field: QPlainTextE
     panel.set_running(True)
     assert "queues" in field.placeholderText()
     write(field, "also this")
-    assert "queued" in find(panel, QLabel, "composer.note").text()
+    assert "queued" in find(panel, QLabel, "composer.note").accessibleName()
     with qtbot.waitSignal(panel.said):
         press(field, Qt.Key.Key_Return)
-    assert find(panel, QLabel, "composer.note").text() == ""
+    assert find(panel, QLabel, "composer.note").accessibleName() == ""
 
 
 def test_a_new_run_is_invited(panel: ComposerPanel, field: QPlainTextEdit) -> None:
@@ -167,6 +167,18 @@ def test_the_frame_shows_where_one_types(panel: ComposerPanel, field: QPlainText
     assert not box.property("focused")
     click(panel)
     qtbot.waitUntil(lambda: bool(box.property("focused")))
+
+
+def test_what_is_queued_gives_way_to_the_mode(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:
+    panel.restyle(Look(load_theme("dark"), load_fonts(2.0)))
+    panel.set_mode("edits")
+    panel.set_model("provider/model")
+    panel.set_running(True)
+    panel.window().setFixedWidth(900)
+    write(field, "and then")
+    mode, note = find(panel, QPushButton, "composer.mode"), find(panel, QLabel, "composer.note")
+    qtbot.waitUntil(lambda: note.minimumSizeHint().width() < note.width() < note.sizeHint().width())
+    assert mode.width() == mode.sizeHint().width()
 
 
 def test_theme_and_size_change_at_run_time(panel: ComposerPanel, field: QPlainTextEdit, qapp: QApplication) -> None:
