@@ -41,13 +41,18 @@ class Button(QPushButton):
         if tone:
             self.setProperty("tone", tone)
         self.wear_hint(hint)
-        self.setFont(look.fonts.strong)
+        self._take_size()
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        self.setFont(look.fonts.strong)
+        self._take_size()
         self.updateGeometry()
         self.update()
+
+    def _take_size(self) -> None:
+        """Of its letters; a layout without room would flatten it."""
+        self.setFont(self._look.fonts.strong)
+        self.setMinimumHeight(self.sizeHint().height())
 
     def wear(self, tone: str) -> None:
         """Another tone from now on."""

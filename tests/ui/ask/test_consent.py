@@ -416,6 +416,14 @@ def test_the_card_takes_at_most_two_fifths(show: Show, qtbot: QtBot, room: int) 
     assert card.maximumHeight() <= room * 0.4
 
 
+def test_buttons_are_as_high_as_their_letters(look: Look, show: Show, qtbot: QtBot) -> None:
+    card = show([LONG])
+    card.restyle(Look(look.theme, load_fonts(2.0)))
+    card.fit(800)
+    buttons = [find(card, QPushButton, f"consent.{name}") for name in ("later", "deny", "allow")]
+    qtbot.waitUntil(lambda: all(button.height() == button.sizeHint().height() for button in buttons))
+
+
 def test_text_can_be_selected_and_copied(dialog: ConsentDialog) -> None:
     field = find(dialog, QPlainTextEdit, "consent.text")
     field.moveCursor(QTextCursor.MoveOperation.Start)
