@@ -104,7 +104,8 @@ class Button(QPushButton):
 
     def _paint_content(self, painter: QPainter) -> None:
         look, ink = self._look, self._ink()
-        left = (self.width() - self._content_width(hint=self._shows_hint())) / 2
+        content = self._content_width(hint=self._shows_hint())
+        left, over = max(0.0, (self.width() - content) / 2), max(0.0, content - self.width())
         middle = self.height() / 2
         if self._icon:
             size = look.size(ICON)
@@ -112,11 +113,13 @@ class Button(QPushButton):
             painter.drawPixmap(QPointF(round(left), round(middle - size / 2)), drawn)
             left += size + (GAP if self.text() and not self._short else 0)
         if self.text() and not self._short:
-            width = QFontMetrics(look.fonts.strong).horizontalAdvance(self.text())
+            metrics = QFontMetrics(look.fonts.strong)
+            width = metrics.horizontalAdvance(self.text()) - over
+            shown = metrics.elidedText(self.text(), Qt.TextElideMode.ElideRight, int(width) + 1)
             painter.setFont(look.fonts.strong)
             painter.setPen(ink)
             place = QRectF(left, 0, width + 1, self.height())
-            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
+            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
             left += width + GAP
         if self._shows_hint():
             self._paint_hint(painter, left, middle, ink)

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 import pytest
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, QRect, Qt
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
@@ -65,6 +65,15 @@ def test_the_key_of_a_button_gives_way_where_there_is_no_room(look: Look, qtbot:
         qtbot.addWidget(button)
         button.setFixedSize(plain.sizeHint())
     assert made.grab().toImage() == plain.grab().toImage(), "and nothing is cut"
+
+
+def test_a_button_without_room_is_cut_at_its_end_alone(look: Look, qtbot: QtBot) -> None:
+    made = [Button(look, text, name="b", icon="shield") for text in ("Ask before edits", "Ask before it is edited")]
+    for button in made:
+        qtbot.addWidget(button)
+        button.setFixedSize(60, 28)
+    one, other = (button.grab(QRect(0, 0, 40, 28)).toImage() for button in made)
+    assert one == other, "they begin alike"
 
 
 class Brush(QObject):
