@@ -71,7 +71,7 @@ class AskCard(QFrame):
         """Find the fullest form that stays within its share of a column of this height."""
         self._room = room
         most = int(room * SHARE)
-        bar = most < BAR_BELOW or self._barred
+        bar = most < self._look.size(BAR_BELOW) or self._barred
         self._bar.setVisible(bar)
         self._card.setVisible(not bar)
         if bar:
