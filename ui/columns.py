@@ -10,8 +10,9 @@ from ui.theme import Look
 from ui.window_state import WindowState
 
 STEP_PANE: Final = 384
-FOLD_BELOW: Final = 1100
-LEAST: Final = 880  # of the middle, where two stand in it
+LEAST: Final = 452  # of the middle, beside the step
+LEAST_OF_TWO: Final = 880
+WIDTHS: Final = (("sidebar_width", SIDEBAR), ("pane_width", STEP_PANE))
 
 
 class Columns(QSplitter):
@@ -28,6 +29,7 @@ class Columns(QSplitter):
         self.addWidget(sidebar)
         self.addWidget(middle)
         self.addWidget(pane)
+        pane.hide()
         self.setStretchFactor(1, 1)
 
     def share_out(self) -> None:
@@ -37,13 +39,16 @@ class Columns(QSplitter):
         self.setSizes([left, max(1, self.window().width() - left - right), right])
 
     def restyle(self, look: Look) -> None:
-        """The sidebar grows with the letters, also one that is folded away; the step leaves the middle its room."""
-        before, self._look = self._look.size(SIDEBAR), look
-        if before != look.size(SIDEBAR):
-            self.keep()
-            width = self._state.number("sidebar_width", before) * look.size(SIDEBAR) / before
-            self._state.keep_text("sidebar_width", str(round(width)))
-            self.share_out()
+        """Both grow with the letters, also one that is folded away."""
+        before, self._look = self._look, look
+        if before.size(SIDEBAR) == look.size(SIDEBAR):
+            return
+        self.keep()
+        for name, usual in WIDTHS:
+            width = self._state.number(name, before.size(usual)) * look.size(usual) / before.size(usual)
+            self._state.keep_text(name, str(round(width)))
+        self.share_out()
+        self.fit_pane(self._pane_fits, double=self._double)
 
     def keep(self) -> None:
         """Remember how wide they are; a column that is folded away keeps the width it had."""
@@ -74,13 +79,12 @@ class Columns(QSplitter):
 
     def fit_pane(self, fits: bool, *, double: bool = False) -> None:
         """The step stands beside what is in the middle only where that has steps, and there is room, also for two."""
-        cramped = double and self.width() < LEAST + self._look.size(SIDEBAR)
+        size = self._look.size
+        least = size(LEAST_OF_TWO if double else LEAST)
+        cramped = double and self.width() < least + size(SIDEBAR)
         if cramped != self._cramped:  # not oftener: the person may want the sidebar all the same
             self._cramped = cramped
             self.fold(cramped)
         self._pane_fits, self._double = fits, double
-        least = FOLD_BELOW
-        if double:
-            sidebar = 0 if self._sidebar.isHidden() else self._sidebar.width()
-            least = max(least, LEAST + sidebar + self._look.size(STEP_PANE))
-        self._pane.setVisible(self._pane_wanted and fits and self.width() >= least)
+        sidebar = 0 if self._sidebar.isHidden() else self._sidebar.width()
+        self._pane.setVisible(self._pane_wanted and fits and self.width() >= least + sidebar + size(STEP_PANE))
