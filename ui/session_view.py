@@ -13,6 +13,7 @@ from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.store.queue import QueuedLine
 from core.timeline.past import REQUESTS
+from ui.ask.frame import SHARE
 from ui.ask.place import Asked, AskPlace, Dialog
 from ui.changes.panel import ChangesPanel, Contents
 from ui.composer.panel import ComposerPanel
@@ -139,6 +140,7 @@ class SessionView(QWidget):
 
     def show_questions(self, asked: Sequence[Asked]) -> None:
         """The oldest open question, or request for consent, of this session stands above the composer."""
+        self._fit_question()
         self.asking.show_asked(self._row.id, self._row.title, asked)
 
     def focus_question(self, *, sent: bool = False) -> None:
@@ -246,8 +248,13 @@ class SessionView(QWidget):
         """The question of the card in a window of its own."""
         self.asking.open_dialog()
 
+    def _fit_question(self) -> None:
+        """It takes none of the room that the others need: the window would grow, or what is above it be flattened."""
+        spare = self.height() - self.page.minimumSizeHint().height() - self.composer.minimumSizeHint().height()
+        self.asking.fit(min(self.height(), int(spare / SHARE)))
+
     # Qt
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.asking.fit(self.height())
+        self._fit_question()

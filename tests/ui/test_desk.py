@@ -12,6 +12,7 @@ from tests.core.store.made import fill
 from tests.ui.hands import click, find, write
 from tests.ui.test_desktop import Person, live, until
 from ui.side import Side
+from ui.theme import Look, load_fonts
 
 
 def test_two_sessions_stand_side_by_side_and_each_is_answered_written_to_and_stopped_where_it_stands(
@@ -41,6 +42,34 @@ def test_two_sessions_stand_side_by_side_and_each_is_answered_written_to_and_sto
         right.view.composer.say()
         await until(lambda: window.row(second).status == "waiting", "the next run of the session on the right")
         assert window.row(first).runs == 1 and window.row(second).runs == 2
+
+    live(qapp, home, act)
+
+
+def test_a_small_window_stays_as_it_is_for_a_question_and_for_two_sessions(qapp: QApplication, home: Path) -> None:
+    two = [
+        {"question": "Which tone?", "options": [{"label": "Firm"}, {"label": "Kind"}]},
+        {"question": "To whom?", "free_text": True},
+    ]
+    form = {"name": "ask_user", "arguments": {"questions": two}}
+    script = json.dumps({"replies": [{"text": "I ask.", "calls": [form]}, {"text": "Done."}]})
+
+    async def act(person: Person) -> None:
+        window, desk = person.window, person.window.desk
+        first, second = await person.start(script)(), await person.start(script)()
+        for scale, (width, height) in ((1.0, (640, 480)), (2.0, (1024, 700))):
+            window.restyle(Look(window.look.theme, load_fonts(scale)))
+            person.shell.resize(width, height)
+            window.go_to(first)
+            await until(lambda: window.view.asking.card, "the card")
+            desk.show_beside(second)
+            await until(lambda: desk.sides[1].view.asking.card, "the card of the other session")
+            sizes = [side.width() for side in desk.sides]
+            least = person.shell.minimumSizeHint()
+            assert (person.shell.width(), person.shell.height()) == (width, height), scale
+            assert least.width() <= width and least.height() <= height, scale
+            assert max(sizes) - min(sizes) <= 1, scale
+            desk.show_beside("")
 
     live(qapp, home, act)
 

@@ -71,7 +71,8 @@ class AskCard(QFrame):
         """Find the fullest form that stays within its share of a column of this height."""
         self._room = room
         most = int(room * SHARE)
-        bar = most < self._look.size(BAR_BELOW) or self._barred
+        least = max(self._look.size(BAR_BELOW), self._card.minimumSizeHint().height() + self._margins())
+        bar = most < least or self._barred
         self._bar.setVisible(bar)
         self._card.setVisible(not bar)
         if bar:
@@ -90,6 +91,9 @@ class AskCard(QFrame):
         if on != self._barred:
             self._barred = on
             self._refit()
+
+    def take_keyboard(self) -> None:
+        (self._open if self._card.isHidden() else self.form).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def highlight(self) -> None:
         """For a moment its whole frame has the colour of waiting."""

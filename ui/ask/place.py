@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -74,11 +74,11 @@ class AskPlace(QWidget):
         self._card.later.connect(lambda _name: self.put_off.emit())
         self._card.dialog_wanted.connect(lambda _name: self.open_dialog())
         self._card.bar(self._barred)
+        self._card.fit(self._room)  # before it is seen: the window grows for what is, and does not shrink again
         self._column.addWidget(self._card)
         self.show()
         self._card.show()  # a layout leaves out what it would show later by itself
-        self._column.activate()  # its width decides how high it must be
-        self._card.fit(self._room)
+        self._column.activate()  # its width decides how high it must be, which it finds by itself
         if had_keyboard:  # from one to the next; what can be allowed begins to wait anew
             self.take_keyboard()
         self.shown.emit(first)
@@ -111,7 +111,7 @@ class AskPlace(QWidget):
 
     def take_keyboard(self) -> None:
         if self._card:
-            self._card.form.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._card.take_keyboard()
 
     def highlight(self) -> None:
         """Catch the eye of somebody who was sent here."""

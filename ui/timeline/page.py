@@ -25,6 +25,7 @@ from ui.widgets.tabs import Figure, TabLine
 TICK_MS: Final = 1_000
 TAIL_ROWS: Final = 40
 STEPS: Final = "steps"
+LEAST: Final = 96  # height of what a tab shows: those that are not seen would make the window higher
 NARROW: Final = 660  # below this finding is only an icon beside the tabs
 
 
@@ -68,6 +69,7 @@ class RunPage(QWidget):
         self._view = TimelineView(self._model, look)
         self._bar = InterruptedBar(look)
         self._stack = QStackedWidget()
+        self._stack.setMinimumHeight(look.size(LEAST))
         self._panels: dict[str, QWidget] = {}
         self._latest = Button(look, self.tr("Jump to latest"), name="timeline.latest", icon="arrow-down", parent=self)
         self._latest.hide()
@@ -238,6 +240,7 @@ class RunPage(QWidget):
     def restyle(self, look: Look) -> None:
         for part in (self._header, self._tabs, self._find, self._strip):
             part.restyle(look)
+        self._stack.setMinimumHeight(look.size(LEAST))
         self._view.restyle(look)
         self._bar.restyle(look)
         self._latest.restyle(look)

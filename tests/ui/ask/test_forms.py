@@ -121,6 +121,15 @@ def test_a_form_in_a_card_stays_within_its_share(place: AskPlace, room: int) -> 
     assert place.card is not None and place.card.maximumHeight() <= room * 0.4
 
 
+def test_what_has_room_for_a_bar_alone_makes_no_window_larger(place: AskPlace) -> None:
+    place.fit(300)
+    place.window().resize(780, 90)
+    place.show_asked("s", "t", [FORM])
+    assert place.window().height() == 90
+    place.take_keyboard()
+    assert find(place, QPushButton, "question.open").hasFocus()
+
+
 def test_a_countdown_says_what_comes_and_stops_at_the_first_touch(place: AskPlace, qtbot: QtBot) -> None:
     card = QuestionCard(place._look, TIMED, clock=noon)
     qtbot.addWidget(card)
