@@ -74,6 +74,7 @@ class Theme:
     second: QColor
     third: QColor
     selection: QColor
+    chosen: QColor
     accent: QColor
     on_accent: QColor
     bubble: QColor

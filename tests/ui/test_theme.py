@@ -11,9 +11,10 @@ from ui.theme import KIND_TOKENS, RESOURCES, STATUS_TOKENS, Fonts, Theme, dress,
 from ui.theme import style_sheet as filled
 from ui.widgets.words import label
 
-SURFACES = ("background", "panel", "raised", "line", "strong_line", "selection", "bubble")
+SURFACES = ("background", "panel", "raised", "line", "strong_line", "selection", "chosen", "bubble")
 COLOURS = tuple(field.name for field in fields(Theme) if field.name not in {"name", "dark"})
 HIGH = 7.0
+SEEN = 3.0  # of what is no text
 FAINT = {"third": 3.9, "stopped": 3.9}
 
 
@@ -55,6 +56,15 @@ def test_words_on_filled_controls_are_readable(theme: Theme) -> None:
     assert contrast(theme.text, theme.bubble) >= least
     assert contrast(theme.second, theme.raised) >= least
     assert contrast(theme.failed, theme.raised) >= least
+
+
+def test_edges_rings_and_selected_rows_are_seen_where_contrast_is_high() -> None:
+    theme = load_theme("contrast")
+    edges = (theme.line, theme.strong_line, theme.chosen, theme.accent)
+    grounds = (theme.background, theme.panel, theme.raised)
+    assert min(contrast(edge, ground) for edge in edges for ground in grounds) >= SEEN
+    assert contrast(theme.accent, theme.strong_line) >= SEEN, "a ring is told from the edge that it takes the place of"
+    assert contrast(theme.chosen, theme.selection) >= SEEN
 
 
 def test_every_kind_and_status_has_a_colour(theme: Theme) -> None:

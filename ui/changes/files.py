@@ -10,7 +10,7 @@ from core.timeline.past import FileStory
 from ui.icons import pixmap
 from ui.theme import Look
 from ui.visible import visible
-from ui.widgets.paint import chip_width, draw_chip, draw_frame
+from ui.widgets.paint import chip_width, draw_chip, draw_chosen, draw_frame
 from ui.widgets.tip import tip
 
 ROW: Final = 29
@@ -86,7 +86,7 @@ class FilePainter(QStyledItemDelegate):
             return
         theme, fonts, box = self.look.theme, self.look.fonts, QRect(option.rect)
         if QStyle.StateFlag.State_Selected in option.state:
-            painter.fillRect(box, theme.selection)
+            draw_chosen(painter, box, theme)
         if (
             QStyle.StateFlag.State_HasFocus in option.state
             and QStyle.StateFlag.State_KeyboardFocusChange in option.state

@@ -14,7 +14,7 @@ from ui.compare.words import figure, fold_words, name, number, spoken
 from ui.icons import pixmap
 from ui.looks import kind_look, status_look
 from ui.theme import Look, blend
-from ui.widgets.paint import draw_line, draw_right
+from ui.widgets.paint import draw_chosen, draw_line, draw_right
 
 Index = QModelIndex | QPersistentModelIndex
 TOP: Final = QModelIndex()
@@ -90,7 +90,7 @@ class PairPainter(QStyledItemDelegate):
             return
         theme = self.look.theme
         if chosen:
-            painter.fillRect(place, theme.selection)
+            draw_chosen(painter, place, theme)
         elif not same(line.pair):
             token = theme.waiting if line.pair.a and line.pair.b else theme.failed
             painter.fillRect(place, blend(token, theme.background, TINT))
@@ -135,7 +135,7 @@ class PairPainter(QStyledItemDelegate):
         look, theme, font = self.look, self.look.theme, self.look.fonts.second
         ink = theme.waiting if line.first else theme.second
         if chosen:
-            painter.fillRect(place, theme.selection)
+            draw_chosen(painter, place, theme)
         size = look.size(ICON) if line.steps else 0
         width = QFontMetrics(font).horizontalAdvance(said) + size + (6 if size else 0)
         left, y = place.center().x() - width // 2, place.center().y()

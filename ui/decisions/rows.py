@@ -21,7 +21,7 @@ from ui.figures import time_of_day
 from ui.icons import pixmap, status_icon
 from ui.theme import Look
 from ui.visible import visible
-from ui.widgets.paint import draw_line, draw_right
+from ui.widgets.paint import draw_chosen, draw_line, draw_right
 
 ROW: Final = 50
 EDGE: Final = 20
@@ -127,7 +127,7 @@ class ChoicePainter(QStyledItemDelegate):
             return
         theme, fonts, box = self.look.theme, self.look.fonts, QRect(option.rect)
         if QStyle.StateFlag.State_Selected in option.state:
-            painter.fillRect(box, theme.selection)
+            draw_chosen(painter, box, theme)
         painter.fillRect(box.x() + EDGE, box.bottom(), box.width() - 2 * EDGE, 1, theme.line)
         look, size, ratio = choice_look(choice.kind), self.look.size(ICON), painter.device().devicePixelRatio()
         half = box.height() // 2

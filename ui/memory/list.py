@@ -18,7 +18,7 @@ from ui.memory.rows import Line
 from ui.memory.words import KIND_INKS
 from ui.theme import Look, blend
 from ui.widgets.lines import ITEM, AnyIndex, LineList, LinePainter, Rows
-from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_line, draw_right
+from ui.widgets.paint import chip_width, draw_chip, draw_chosen, draw_frame, draw_line, draw_right
 from ui.widgets.words import ENTER_KEYS
 
 INSET: Final = 20
@@ -53,7 +53,7 @@ class MemoryPainter(LinePainter):
         if not isinstance(line, Line):
             return
         if line.key == self.shown:
-            painter.fillRect(place, theme.selection)
+            draw_chosen(painter, place, theme)
         elif state & flags.State_MouseOver:
             painter.fillRect(place, blend(theme.selection, theme.background, 0.5))
         painter.fillRect(place.left(), place.bottom(), place.width(), 1, theme.line)

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from ui.icons import pixmap
 from ui.palette.entries import Entry, Found, sort
 from ui.theme import Look
-from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_line
+from ui.widgets.paint import chip_width, draw_chip, draw_chosen, draw_line
 from ui.widgets.words import ENTER_KEYS, label
 
 WIDTH: Final = 600
@@ -82,7 +82,7 @@ class Rows(QStyledItemDelegate):
         found, theme = self._model.found[index.row()], self.look.theme
         entry, place = found.entry, option.rect
         if option.state & QStyle.StateFlag.State_Selected:
-            draw_frame(painter, place.adjusted(6, 0, -6, 0), 6, theme.selection, None)
+            draw_chosen(painter, place.adjusted(6, 0, -6, 0), theme, 6)
         size = self.look.size(ICON)
         if entry.icon:
             ink = theme.colour(entry.token) if entry.can else theme.third

@@ -12,7 +12,7 @@ from ui.icons import pixmap, status_icon
 from ui.sessions.model import Role
 from ui.sessions.rows import WAITING, Heading, Line, second_line, side_text
 from ui.theme import Look, blend
-from ui.widgets.paint import draw_frame, draw_line, draw_right
+from ui.widgets.paint import draw_chosen, draw_frame, draw_line, draw_right
 
 MARGIN: Final = 8
 INSET: Final = 8
@@ -106,7 +106,7 @@ class SessionsDelegate(QStyledItemDelegate):
         theme = self.look.theme
         ground = place.adjusted(MARGIN, 0, -self.right_margin, 0)
         if line.row.id == self.shown:
-            draw_frame(painter, ground, RADIUS, theme.selection, None)
+            draw_chosen(painter, ground, theme, RADIUS)
         elif self.several and state & QStyle.StateFlag.State_Selected:
             draw_frame(painter, ground, RADIUS, theme.bubble, theme.accent)
         elif state & QStyle.StateFlag.State_MouseOver:

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QAbstractButton
 
 from ui.icons import pixmap
 from ui.theme import Look
-from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_line
+from ui.widgets.paint import chip_width, draw_chip, draw_chosen, draw_frame, draw_line
 
 ICON = 16
 PAD = 8
@@ -59,8 +59,10 @@ class FootButton(QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         look, theme = self._look, self._look.theme
         with QPainter(self) as painter:
-            if self._marked or self._over or self.isDown():
-                draw_frame(painter, self.rect(), 6, theme.selection if self._marked else theme.line, None)
+            if self._marked:
+                draw_chosen(painter, self.rect(), theme, 6)
+            elif self._over or self.isDown():
+                draw_frame(painter, self.rect(), 6, theme.line, None)
             if self.hasFocus():
                 draw_frame(painter, self.rect(), 6, None, theme.accent)
             size = look.size(ICON)

@@ -18,7 +18,7 @@ from ui.icons import pixmap
 from ui.skills.rows import ARCHIVED, Heading, Item, Line, Proposed, chip, second_line, spoken
 from ui.theme import Look, blend
 from ui.widgets.lines import ITEM, AnyIndex, LineList, LinePainter, Rows
-from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_line, draw_right
+from ui.widgets.paint import chip_width, draw_chip, draw_chosen, draw_frame, draw_line, draw_right
 from ui.widgets.words import ENTER_KEYS
 
 MARGIN: Final = 8
@@ -80,7 +80,7 @@ class SkillPainter(LinePainter):
         state, flags = option.state, QStyle.StateFlag
         if not isinstance(item, Heading):
             if key_of(item) == self.shown:
-                draw_frame(painter, ground, 6, theme.selection, None)
+                draw_chosen(painter, ground, theme, 6)
             elif state & flags.State_MouseOver:
                 draw_frame(painter, ground, 6, blend(theme.selection, theme.panel, 0.5), None)
         if self.keyboard and state & flags.State_HasFocus:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOpti
 from core.domain.skill import SkillUse
 from ui.icons import pixmap, status_icon
 from ui.theme import Look
-from ui.widgets.paint import draw_frame, draw_line, draw_right
+from ui.widgets.paint import draw_chosen, draw_frame, draw_line, draw_right
 from ui.widgets.times import moment
 from ui.widgets.words import ENTER_KEYS, label
 
@@ -70,7 +70,7 @@ class UsePainter(QStyledItemDelegate):
             return
         box = QRect(option.rect).adjusted(12, 0, -12, 0)
         if option.state & QStyle.StateFlag.State_Selected:
-            draw_frame(painter, box, 6, theme.selection, None)
+            draw_chosen(painter, box, theme, 6)
         if option.state & QStyle.StateFlag.State_HasFocus:
             draw_frame(painter, box, 6, None, theme.accent)
         size = self.look.size(ICON)

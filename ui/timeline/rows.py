@@ -25,6 +25,7 @@ from ui.timeline.model import TimelineModel
 from ui.timeline.pictures import Pictures
 from ui.timeline.wrapped import WrappedTexts
 from ui.visible import visible
+from ui.widgets.paint import draw_chosen, draw_frame
 
 ICON = 16
 BADGE_PADDING = 6
@@ -210,6 +211,8 @@ class RowPainter(QStyledItemDelegate):
             room=round(SCREENS * screen.width() * screen.height() * ratio * ratio),
         )  # fmt: skip
         painter.drawPixmap(box.topLeft(), picture)
+        if chosen:
+            draw_frame(painter, box, 0, None, theme.chosen)
 
     # parts
 
@@ -272,7 +275,7 @@ class RowPainter(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if chosen and shape in {"work", "interrupted", "compaction"}:
-            painter.fillRect(box, self._look.theme.selection)
+            draw_chosen(painter, box, self._look.theme)
         elif chosen:
             painter.fillRect(box, self._look.theme.background)  # over the fill that Qt gives a chosen row
             painter.fillRect(QRect(0, box.y() + 4, 3, box.height() - 8), self._look.theme.accent)

@@ -21,7 +21,7 @@ from ui.looks import words
 from ui.theme import Look
 from ui.timeline.pages import Rows
 from ui.visible import visible
-from ui.widgets.paint import draw_frame, draw_line, draw_right
+from ui.widgets.paint import draw_chosen, draw_frame, draw_line, draw_right
 from ui.widgets.tip import tip
 from ui.widgets.words import label
 
@@ -100,7 +100,7 @@ class ItemPainter(QStyledItemDelegate):
         item, box = self._model.items[index.row()], QRect(option.rect)
         theme, fonts, sort = self.look.theme, self.look.fonts, sort_of(item)
         if QStyle.StateFlag.State_Selected in option.state:
-            painter.fillRect(box, theme.selection)
+            draw_chosen(painter, box, theme)
         side = self.look.size(DOT)
         dot = QRect(box.x() + EDGE, box.y() + (box.height() - side) // 2, side, side)
         draw_frame(painter, dot, 2, theme.colour(sort.token), None)

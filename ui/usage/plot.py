@@ -11,7 +11,7 @@ from ui.theme import Look
 from ui.usage.bars import Bar, ticks
 from ui.usage.words import OTHERS, Measure, day_words, figure, model_words, scale_mark, short_day, tr, value
 from ui.widgets.announce import announce
-from ui.widgets.paint import draw_frame, draw_line, draw_right
+from ui.widgets.paint import draw_chosen, draw_frame, draw_line, draw_right
 from ui.widgets.painted import Painted
 
 HEIGHT: Final = 240
@@ -113,7 +113,7 @@ class UsagePlot(Painted):
     def _paint_bar(self, painter: QPainter, number: int) -> None:
         bar, place = self._bars[number], self._place(number)
         if number == self._at:
-            painter.fillRect(place.adjusted(-2, 0, 2, 0), self._look.theme.selection)
+            draw_chosen(painter, place.adjusted(-2, 0, 2, 0), self._look.theme)
         bottom, high = place.bottom(), self._ticks[-1] or 1
         for order, part in enumerate(bar.parts):
             amount = value(part, self._measure)

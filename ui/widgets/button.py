@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QPushButton, QStyle, QStyleOptionButton, QWidget
 
 from ui.icons import pixmap
 from ui.theme import Look, blend, wear
+from ui.widgets.paint import draw_frame
 
 ICON: Final = 16
 ARROW: Final = 14
@@ -99,6 +100,8 @@ class Button(QPushButton):
                 # The ring is for those who came by keyboard; after a click it would only be noise.
                 option.state &= ~QStyle.StateFlag.State_HasFocus
             self.style().drawControl(QStyle.ControlElement.CE_PushButton, option, painter, self)
+            if self._tone == "primary" and option.state & QStyle.StateFlag.State_HasFocus:
+                draw_frame(painter, self.rect().adjusted(2, 2, -2, -2), 4, None, self._ink())
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             self._paint_content(painter)
 

@@ -5,6 +5,7 @@ from math import ceil
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen, QTextLayout, QTextOption
 
+from ui.theme import Theme
 from ui.visible import visible
 
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -42,6 +43,11 @@ def draw_frame(painter: QPainter, place: QRect, radius: float, fill: QColor | No
     half = 0.5 if edge else 0.0
     painter.drawRoundedRect(QRectF(place).adjusted(half, half, -half, -half), radius, radius)
     painter.restore()
+
+
+def draw_chosen(painter: QPainter, place: QRect, theme: Theme, radius: float = 0) -> None:
+    """The ground of a selected row."""
+    draw_frame(painter, place, radius, theme.selection, theme.chosen)
 
 
 def block_height(text: str, font: QFont, width: int) -> int:

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QCheckBox, QStyle, QStyleOptionButton, QWidget
 
 from ui.icons import pixmap
 from ui.theme import Look
+from ui.widgets.paint import draw_frame
 
 
 class Tick(QCheckBox):
@@ -37,5 +38,7 @@ class Tick(QCheckBox):
             if self.isChecked():
                 ink = theme.on_accent if on else theme.third
                 painter.drawPixmap(box.topLeft(), pixmap("check", ink, box.width(), self.devicePixelRatioF()))
+            if focused:
+                draw_frame(painter, words.adjusted(-4, 0, 0, 0), 4, None, theme.accent)
             option.rect = words
             self.style().drawControl(QStyle.ControlElement.CE_CheckBoxLabel, option, painter, self)

@@ -19,7 +19,7 @@ from ui.theme import Look, blend
 from ui.timeline.bare_table import BareTable
 from ui.timeline.waterfall.rows import YOURS, RunBars
 from ui.timeline.waterfall.scale import Scale
-from ui.widgets.paint import draw_line
+from ui.widgets.paint import draw_chosen, draw_line
 
 ROW: Final = 26
 EDGE: Final = 20
@@ -49,7 +49,10 @@ class BarPainter(QStyledItemDelegate):
             return
         box, theme = QRect(option.rect), self.look.theme
         chosen = QStyle.StateFlag.State_Selected in option.state
-        painter.fillRect(box, theme.selection if chosen else theme.background)
+        if chosen:
+            draw_chosen(painter, box, theme)
+        else:
+            painter.fillRect(box, theme.background)
         painter.fillRect(box.x(), box.bottom(), box.width(), 1, theme.line)
         self._name(painter, box, step)
         painter.save()
