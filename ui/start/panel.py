@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from ui.start.begin import BeginBox, Offer
 from ui.start.entry import StartEntry
@@ -169,11 +169,21 @@ class StartPanel(QFrame):
         row.addStretch(1)
         row.addWidget(card, 1000)
         row.addStretch(1)
-        column = QVBoxLayout(self)
+        page = QWidget()
+        column = QVBoxLayout(page)
         column.setContentsMargins(24, 24, 24, 24)
         column.addStretch(2)
         column.addLayout(row)
         column.addStretch(3)
+        scroll = QScrollArea()
+        scroll.setObjectName("start.scroll")
+        scroll.setAccessibleName(self.tr("Start"))
+        scroll.setWidgetResizable(True)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Tab goes through what is on it
+        scroll.setWidget(page)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(scroll)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

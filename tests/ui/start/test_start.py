@@ -28,6 +28,21 @@ def test_it_says_where_data_is_kept(look: Look, qtbot: QtBot) -> None:
     assert "/data/<b>x</b>" in find(panel, QLabel, "start.place").text()
 
 
+def test_what_a_low_window_has_no_room_for_is_scrolled_to(look: Look, qtbot: QtBot) -> None:
+    panel = StartPanel(look, data_folder="x")
+    qtbot.addWidget(panel)
+    panel.resize(700, 240)
+    panel.show()
+    qtbot.waitUntil(panel.isActiveWindow)
+    assert panel.height() == 240, "it asks for no more"
+    first, last = find(panel, QPushButton, "start.local"), find(panel, QPushButton, "start.others")
+    assert last.visibleRegion().isEmpty() and last.height() >= last.sizeHint().height()
+    first.setFocus()
+    for button in (first, find(panel, QPushButton, "start.demo")):
+        press(button, Qt.Key.Key_Tab)
+    assert last.hasFocus() and not last.visibleRegion().isEmpty()
+
+
 def test_every_button_on_it_is_connected(look: Look, qtbot: QtBot) -> None:
     panel = StartPanel(look, data_folder="x")
     qtbot.addWidget(panel)
