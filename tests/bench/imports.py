@@ -2,7 +2,10 @@
 is found by its words. `SQLite ×` is what the same rows cost alone, and reading the lines is 1: less than both together
 it cannot be.
 
-Figures of the processor, in a process of its own each: python -m tests.bench.imports MEGABYTES prints them.
+The goal speaks of time as a person feels it, so `wall ×` is judged: what the clock says of both. `whole ×` is what the
+processor had to do for it, on all threads.
+
+In a process of its own each: python -m tests.bench.imports MEGABYTES prints them.
 """
 
 import asyncio
@@ -36,8 +39,8 @@ def imports() -> Iterator[Figure]:
     for size, turns in ((SMALL, TURNS), (LARGE, 1)):
         took = [_alone(size) for _ in range(turns)]
         values = {name: median(each[name] for each in took) for name in took[0]}
-        good = values["whole ×"] <= RATIO and values["look ms"] <= LOOK_MS and values["memory MB"] <= MEMORY_MB
-        goal = f"whole ≤ {RATIO:g} ×, look ≤ {LOOK_MS:g} ms, memory ≤ {MEMORY_MB} MB"
+        good = values["wall ×"] <= RATIO and values["look ms"] <= LOOK_MS and values["memory MB"] <= MEMORY_MB
+        goal = f"wall ≤ {RATIO:g} ×, look ≤ {LOOK_MS:g} ms, memory ≤ {MEMORY_MB} MB"
         yield Figure(f"{size} MB", values, goal, good)
 
 
@@ -50,32 +53,35 @@ def _alone(size: int) -> dict[str, float]:
 
 async def _figures(folder: Path, size: int) -> dict[str, float]:
     file = transcript(folder, size * 1_000_000)
-    lines = min(_lines(file) for _ in range(TURNS if size == SMALL else 1))
+    read = [_lines(file) for _ in range(TURNS if size == SMALL else 1)]
+    lines, lines_wall = (min(took) for took in zip(*read, strict=True))
     made_of_it = folder / "a.db"
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     async with home(made_of_it) as made:
         seen: list[float] = []
         began, wall = time.process_time(), time.perf_counter()
         brought = await made.desk.bring(file, begun=lambda _: seen.append(time.perf_counter() - wall))
-        whole = time.process_time() - began
+        whole, whole_wall = time.process_time() - began, time.perf_counter() - wall
         look = _look(made_of_it, brought.session)
         began = time.process_time()
         await made.desk.make_findable()
         index = time.process_time() - began
     memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     return {
-        "whole ×": whole / lines, "SQLite ×": _floor(made_of_it, folder / "floor.db") / lines,
-        "index ×": index / lines, "first look ms": seen[0] * 1000, "look ms": look * 1000,
-        "memory MB": memory, "file / database": file.stat().st_size / made_of_it.stat().st_size,
+        "wall ×": whole_wall / lines_wall, "whole ×": whole / lines,
+        "SQLite ×": _floor(made_of_it, folder / "floor.db") / lines, "index ×": index / lines,
+        "first look ms": seen[0] * 1000, "look ms": look * 1000, "memory MB": memory,
+        "file / database": file.stat().st_size / made_of_it.stat().st_size,
     }  # fmt: skip
 
 
-def _lines(file: Path) -> float:
-    began = time.process_time()
+def _lines(file: Path) -> tuple[float, float]:
+    """Of the processor, and by the clock."""
+    began, wall = time.process_time(), time.perf_counter()
     with file.open("rb") as lines:
         for line in lines:
             json.loads(line)
-    return time.process_time() - began
+    return time.process_time() - began, time.perf_counter() - wall
 
 
 def _floor(made: Path, path: Path) -> float:
