@@ -115,7 +115,7 @@ class Reading:
         for record in self._safely(self._records()):
             self._hear(record)
             part = self._part
-            part.done = record.bytes or part.done
+            part.done = record.done or part.done
             part.bytes += len(record.raw)
             full = max(part.count / FACTS, part.bytes / BYTES)
             if full >= 1 and (self._note() or full >= LATEST):
@@ -196,13 +196,13 @@ class Reading:
         self._silent = place.records < place.skip
         place.records += 1
         telling.records += 1
-        place.running.update((record.mark or record.raw).encode("utf-8", "replace"))
+        place.running.update(record.mark or record.raw)
         try:
             understood = self._importer.tell(record, telling, self._other)
         except STRANGE:  # what others write may have any form
             understood = False
         if not understood:
-            telling.keep(_form(record), record.raw)
+            telling.keep(_form(record), record.raw.decode())
         if place.records == place.skip:
             self._come_to_the_new(place, telling)
         self._silent = False

@@ -43,7 +43,7 @@ class Tails:
                 raise Replaced
             tail.node = status.st_ino
             for record in lines(path, key, start=tail.at):
-                tail.at = record.bytes
+                tail.at = record.done
                 yield record
 
 

@@ -1,6 +1,5 @@
 """OpenCode: its database, and the JSON that its own export writes."""
 
-import json
 import time
 from collections.abc import Iterator
 from itertools import chain
@@ -11,7 +10,7 @@ from core.domain.events import Usage
 from core.exchange.importers.blocks import as_json
 from core.exchange.importers.called import Asked
 from core.exchange.importers.growing import Counted, Grown
-from core.exchange.importers.record import Open, Record, amount, document, moment, number
+from core.exchange.importers.record import Open, Record, amount, document, in_utf8, moment, number, written
 from core.exchange.importers.telling import Telling
 from core.store.others import MAGIC, is_opencode, opencode
 
@@ -78,8 +77,8 @@ def _records(rows: Iterator[dict[str, Any]]) -> Iterator[Record]:
             waits.add(row["session"])
         if row["session"] not in waits:
             # What it says of a message it changes later on; that there was one stays.
-            mark = str((value.get("info") or {}).get("id"))
-            yield Record(row["session"], json.dumps(value, ensure_ascii=False), value, 0, mark)
+            mark = in_utf8(str((value.get("info") or {}).get("id")))
+            yield Record(row["session"], written(value), value, 0, mark)
 
 
 def _unfinished(value: dict[str, Any]) -> bool:

@@ -1,13 +1,12 @@
 """OpenHands: a folder of events for each conversation, or, in its first version, one list of them."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from core.exchange.importers.blocks import as_json
 from core.exchange.importers.called import Asked, plain_text
-from core.exchange.importers.record import LARGEST, Open, Record, document, key_of, listed, moment
+from core.exchange.importers.record import LARGEST, Open, Record, document, key_of, listed, moment, parsed
 from core.exchange.importers.telling import Telling
 
 NO_ACTS = frozenset({"message", "system", "recall", "change_agent_state", "null", ""})
@@ -35,11 +34,7 @@ class OpenHands:
         for file in sorted((path.parent / "events").glob("event-*.json")):
             if (size := file.stat().st_size) <= LARGEST:
                 done += size
-                raw = file.read_text("utf-8", "replace")
-                try:
-                    yield Record(key, raw, json.loads(raw), done)
-                except (ValueError, RecursionError):
-                    yield Record(key, raw, None, done)
+                yield Record(key, *parsed(file.read_text("utf-8", "replace").encode()), done)
 
     def tell(self, record: Record, telling: Telling, open: Open) -> bool:
         said = record.value

@@ -12,7 +12,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.blocks import as_json
 from core.exchange.importers.called import Asked
-from core.exchange.importers.record import Open, Record, amount, document, number
+from core.exchange.importers.record import Open, Record, amount, document, in_utf8, number, written
 from core.exchange.importers.telling import Telling
 from core.exchange.spans import Span, from_json
 
@@ -52,7 +52,7 @@ class OpenTelemetry:
         spans = arranged(from_json(document(path)))
         for place, span in enumerate(spans, 1):
             size = path.stat().st_size * place // len(spans)
-            yield Record(span.trace, json.dumps(asdict(span), ensure_ascii=False), span, size, span.id)
+            yield Record(span.trace, written(asdict(span)), span, size, in_utf8(span.id))
 
     def tell(self, record: Record, telling: Telling, open: Open) -> bool:
         return tell_span(record.value, telling)
