@@ -10,7 +10,8 @@ from pathlib import Path
 from core.domain.problems import Problem
 from core.exchange.importers.growing import Growing, Replaced
 from core.exchange.importers.table import GROWING
-from core.exchange.imports import Imports, Known
+from core.exchange.imports import Imports
+from core.exchange.known import Known
 from core.exchange.looking import Look
 from core.exchange.reading import Part, Reading
 from core.exchange.writing import Writing
@@ -81,7 +82,7 @@ class Watch:
         if followed is None:
             known = self._imports.known(importer.agent)
             reading = Reading(path, importer, known.id_of, known.read_before, importer.follow(path))
-            followed = _Followed(known, reading, self._imports.writing(thread))
+            followed = _Followed(known, reading, self._imports.writing())
         self._followed[path] = followed
         followed.quiet = 0
         try:

@@ -6,14 +6,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 from core.domain.events import RunEnded, RunEvent
 from core.domain.exchanged import TranscriptRead
-from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.exchange.importers import own
+from core.exchange.importers.record import Importer
+from core.exchange.known import Known, last_read
 from core.exchange.reading import HEAD, Part, Reading, importer_of
 from core.exchange.writing import Writing
+from core.store.bulk import bulk
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.workspace.thread import in_thread, uncut
@@ -48,13 +51,13 @@ class Imports:
         self._erase = erase
         self.turn = asyncio.Lock()  # nothing is read twice at the same time
 
-    def known(self, agent: str) -> "Known":
+    def known(self, agent: str) -> Known:
         """What is here already of a program."""
         return Known(self._read, agent)
 
-    def writing(self, thread: ThreadPoolExecutor) -> Writing:
-        """For one reading; packed in that thread."""
-        return Writing(self._journal, thread)
+    def writing(self) -> Writing:
+        """For one reading."""
+        return Writing(self._journal)
 
     async def bring(self, path: Path, heard: Heard, begun: Begun) -> Brought:
         """In its turn: all of a file that is new. A cancel leaves what was read of a foreign one; the next time goes on
@@ -66,40 +69,32 @@ class Imports:
 
     async def _foreign(self, path: Path, heard: Heard, begun: Begun, thread: ThreadPoolExecutor) -> Brought:
         importer = await in_thread(thread, partial(importer_of, path))
-        known = self.known(importer.agent)
-        reading = Reading(path, importer, known.id_of, known.read_before)
-        read = partial(next, reading.parts(), None)
-        added = 0
-        with ThreadPoolExecutor(1, "import: pack") as packing:
-            writing = self.writing(packing)
-            coming = in_thread(thread, read)
-            try:
-                while part := await asyncio.shield(coming):
-                    coming = in_thread(thread, read)  # the next is read while this one is written
-                    added += await uncut(writing.write(part))
+        stopped = Event()
+        read = partial(next, self._parts(path, importer, stopped.is_set), None)
+        writing, added, names = self.writing(), 0, tuple[str, ...]()
+        coming = in_thread(thread, read)
+        try:
+            while part := await asyncio.shield(coming):
+                coming = in_thread(thread, read)  # the next is read while this one is written
+                added += await uncut(writing.write(part))
+                names = part.sessions
+                if not part.last:
                     heard(part.done, part.size)
-                    if reading.sessions:
-                        begun(reading.sessions[0])
-            finally:
-                added += await uncut(self._end(reading, coming, writing, known, thread))
-        names = tuple(reading.sessions) or tuple(known.ids[key] for key in reading.told())
+                    if names:
+                        begun(names[0])
+        finally:
+            stopped.set()
+            await uncut(_to_the_end(coming, partial(in_thread, thread, read), writing))
         if not names:
             raise Problem(f"{path.name} cannot be imported.", "Nothing is said in it.", "")
         return Brought(names[0], names, importer.agent, added)
 
-    async def _end(
-        self, reading: Reading, coming: "asyncio.Future[Part | None]", writing: Writing, known: "Known",
-        thread: ThreadPoolExecutor,
-    ) -> int:  # fmt: skip
-        """After a cut something is read that is not written; then how far it went."""
+    def _parts(self, path: Path, importer: Importer, stopped: Callable[[], bool]) -> Iterator[Part]:
+        known = self.known(importer.agent)
         try:
-            await asyncio.wait({coming})
-            left = None if coming.exception() else coming.result()
-            added = await writing.write(left) if left else 0
-            await writing.write(await in_thread(thread, reading.end))
-            return added
+            yield from Reading(path, importer, known.id_of, known.read_before).whole(stopped)
         finally:
-            await in_thread(thread, known.close)
+            known.close()
 
     async def _own(self, path: Path, heard: Heard, thread: ThreadPoolExecutor) -> Brought:
         """Looked through first, then written; a part of it alone is taken back."""
@@ -112,12 +107,12 @@ class Imports:
         size, done = (await in_thread(thread, path.stat)).st_size, 0
         batches: Iterator[own.Batch] = own.batches(path)
         written: list[str] = []
-        writing = self.writing(thread)
         try:
             while batch := await in_thread(thread, partial(next, batches, None)):
                 if batch.session not in written:
                     written.append(batch.session)
-                await writing.pour(batch.session, batch.facts, batch.contents)
+                many = await in_thread(thread, partial(bulk, batch.facts, batch.contents))
+                await self._journal.pour(batch.session, many)
                 done += batch.bytes
                 heard(min(done, size), size)
             for name in names:
@@ -141,47 +136,15 @@ class Imports:
         return read is not None and read.records >= there[session]
 
 
-class Known:
-    """Which sessions of a program are here, under which id, and how far they were read. Of one thread."""
-
-    def __init__(self, read: Callable[[], Reader], agent: str) -> None:
-        self._open = read
-        self._agent = agent
-        self._opened: Reader | None = None
-        self.ids: dict[str, str] = {}
-        self._new: set[str] = set()
-
-    def id_of(self, key: str) -> str:
-        """The id that a session has here, or gets."""
-        if key not in self.ids:
-            row = self._reader.imported(f"{self._agent}:{key}")
-            if row is None or row.trashed:
-                self._new.add(key)
-                self.ids[key] = session_id()
-            else:
-                self.ids[key] = row.id
-        return self.ids[key]
-
-    def read_before(self, key: str) -> TranscriptRead | None:
-        session = self.id_of(key)
-        return None if key in self._new else last_read(self._reader, session)
-
-    def close(self) -> None:
-        if self._opened:
-            self._opened.close()
-
-    @property
-    def _reader(self) -> Reader:
-        self._opened = self._opened or self._open()
-        return self._opened
-
-
-def last_read(reader: Reader, session: str) -> TranscriptRead | None:
-    """How far an imported session was read the last time."""
-    found = reader.last_line(session, "transcript_read")
-    if not found:
-        return None
-    return TranscriptRead(**{name: found[name] for name in TranscriptRead.__slots__ if name in found})
+async def _to_the_end(
+    coming: "asyncio.Future[Part | None]", read: Callable[[], "asyncio.Future[Part | None]"], writing: Writing
+) -> None:
+    """After a cut something is read that is not written; then how far it went."""
+    await asyncio.wait({coming})
+    while not coming.exception() and (part := coming.result()):
+        await writing.write(part)
+        coming = read()
+        await asyncio.wait({coming})
 
 
 def _is_own(path: Path) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from core.domain.clock import SECOND
 from core.domain.events import RunEvent
@@ -15,6 +16,7 @@ from core.exchange.importers.record import Importer, Record
 from core.exchange.importers.table import IMPORTERS
 from core.exchange.importers.telling import Telling
 from core.exchange.spans import Span
+from core.store.bulk import Bulk, bulk
 from core.store.others import MAGIC
 
 HEAD = 65_536
@@ -24,12 +26,25 @@ STRANGE = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, 
 LATEST = 4  # times as much: by then a part ends even where a reply may go on
 
 
-@dataclass(slots=True)
-class Part:
-    """Facts by the id of their session here, in order, with the contents they name; `done` of `size` bytes are read."""
+class Part(NamedTuple):
+    """Facts by the id of their session here, ready to be written, of which so many are `added` to what was known.
 
-    done: int = 0
-    size: int = 0
+    `done` of `size` bytes are read. `sessions` are those with something new so far; of the last part, where nothing is
+    new, all that the file tells of.
+    """
+
+    done: int
+    size: int
+    added: int
+    facts: Mapping[str, Bulk]
+    sessions: tuple[str, ...]
+    last: bool = False
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """What becomes a part: facts in order, with the contents they name."""
+
     facts: dict[str, list[tuple[int, RunEvent]]] = field(default_factory=dict)
     contents: dict[str, dict[str, bytes]] = field(default_factory=dict)
     count: int = 0
@@ -103,21 +118,33 @@ class Reading:
         self._read_before = read_before
         self._tellings: dict[str, Telling] = {}
         self._places: dict[str, _Place] = {}
-        self._part = Part()
+        self._done = 0
+        self._size = 0
+        self._gathered = _Gathered()
         self._silent = False
         self._key: str | None = None
         self._heard: tuple[Telling, _Place]
         self.sessions: list[str] = []
 
+    def whole(self, stopped: Callable[[], bool]) -> Iterator[Part]:
+        """All parts, or those until a stop, and the `end`; only then what is wrong with the file is raised."""
+        try:
+            for part in self.parts():
+                yield part
+                if stopped():
+                    break
+        finally:
+            yield self.end()
+
     def parts(self) -> Iterator[Part]:
         """Everything that is new, in parts. After the last one, and after a cut, `end` tells how far it went."""
-        self._part.size = _size(self._path)
+        self._size = _size(self._path)
         for record in self._safely(self._records()):
             self._hear(record)
-            part = self._part
-            part.done = record.done or part.done
-            part.bytes += len(record.raw)
-            full = max(part.count / FACTS, part.bytes / BYTES)
+            self._done = record.done or self._done
+            gathered = self._gathered
+            gathered.bytes += len(record.raw)
+            full = max(gathered.count / FACTS, gathered.bytes / BYTES)
             if full >= 1 and (self._note() or full >= LATEST):
                 yield self._next()
         if self._followed:
@@ -163,7 +190,8 @@ class Reading:
         for key, place in self._places.items():
             if place.records > place.skip:
                 self._read(key, place)
-        return self._next()
+        told = [self._id_of(key) for key, telling in self._tellings.items() if telling.is_open()]
+        return self._next()._replace(added=0, sessions=tuple(self.sessions or told), last=True)
 
     def _note(self) -> bool:
         """Say how far it is, so that after a cut the next reading goes on there; not while a reply may go on."""
@@ -184,10 +212,6 @@ class Reading:
         read = TranscriptRead(str(self._path), place.records, kept, digest, more)
         place.noted = place.records
         self._take(key, telling.at, read, MappingProxyType({}))
-
-    def told(self) -> list[str]:
-        """The keys of the sessions in which something was said."""
-        return [key for key, telling in self._tellings.items() if telling.is_open()]
 
     def _hear(self, record: Record) -> None:
         if record.key != self._key:
@@ -248,14 +272,15 @@ class Reading:
         session = self._id_of(key)
         if session not in self.sessions:
             self.sessions.append(session)
-        self._part.facts.setdefault(session, []).append((at, event))
-        self._part.count += 1
+        self._gathered.facts.setdefault(session, []).append((at, event))
+        self._gathered.count += 1
         if contents:
-            self._part.contents.setdefault(session, {}).update(contents)
+            self._gathered.contents.setdefault(session, {}).update(contents)
 
     def _next(self) -> Part:
-        part, self._part = self._part, Part(self._part.done, self._part.size)
-        return part
+        it, self._gathered = self._gathered, _Gathered()
+        packed = {session: bulk(facts, it.contents.get(session, {})) for session, facts in it.facts.items()}
+        return Part(self._done, self._size, it.count, packed, tuple(self.sessions))
 
 
 def _form(record: Record) -> str:
