@@ -11,6 +11,7 @@ from threading import Event
 from core.domain.events import RunEnded, RunEvent
 from core.domain.exchanged import TranscriptRead
 from core.domain.problems import Problem
+from core.exchange.apart import LARGE, parts_of
 from core.exchange.importers import own
 from core.exchange.importers.record import Importer
 from core.exchange.known import Known, last_read
@@ -90,6 +91,9 @@ class Imports:
         return Brought(names[0], names, importer.agent, added)
 
     def _parts(self, path: Path, importer: Importer, stopped: Callable[[], bool]) -> Iterator[Part]:
+        if path.stat().st_size >= LARGE:
+            yield from parts_of(path, self._reader.path, stopped)
+            return
         known = self.known(importer.agent)
         try:
             yield from Reading(path, importer, known.id_of, known.read_before).whole(stopped)

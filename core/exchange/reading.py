@@ -128,13 +128,17 @@ class Reading:
 
     def whole(self, stopped: Callable[[], bool]) -> Iterator[Part]:
         """All parts, or those until a stop, and the `end`; only then what is wrong with the file is raised."""
+        wrong = None
         try:
             for part in self.parts():
                 yield part
                 if stopped():
                     break
-        finally:
-            yield self.end()
+        except Problem as problem:
+            wrong = problem
+        yield self.end()
+        if wrong:
+            raise wrong
 
     def parts(self) -> Iterator[Part]:
         """Everything that is new, in parts. After the last one, and after a cut, `end` tells how far it went."""

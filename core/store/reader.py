@@ -26,6 +26,7 @@ class Reader:
     """A connection of one thread that can only read. `frozen` reads a file in a folder nobody may write to."""
 
     def __init__(self, path: Path, *, frozen: bool = False) -> None:
+        self.path = path
         self._place = (path, frozen)
         # The last to let go of the file takes its log away, and may do that only where it may write.
         flags = "immutable=1" if frozen else "mode=rw"
