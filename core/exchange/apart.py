@@ -10,7 +10,7 @@ from typing import IO, Any
 from core.domain.problems import Problem
 from core.exchange.reading import Part
 from core.store.bulk import Bulk, Fact
-from core.store.codec import decode
+from core.store.codec import adapter, decode
 
 LARGE = 50_000_000  # bytes from which the start of a process does not matter
 AHEAD = 1 << 20  # bytes that may wait to be read
@@ -23,6 +23,7 @@ def parts_of(path: Path, database: Path, stopped: Callable[[], bool]) -> Iterato
     words = (sys.executable, "-I", str(SCRIPT), str(path), str(database))
     with subprocess.Popen(words, AHEAD, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pipesize=AHEAD) as process:
         assert process.stdin and process.stdout
+        adapter("session_opened")  # the library behind it is read while the process starts
         try:
             part = None
             while said := _heard(process.stdout):

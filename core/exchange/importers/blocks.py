@@ -11,6 +11,7 @@ from core.exchange.importers.called import Asked
 from core.exchange.importers.record import number
 
 Files = list[tuple[str, str, bytes]]
+_json = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` would make one for each value
 
 
 def block_calls(content: Any) -> list[Asked]:
@@ -91,7 +92,7 @@ def as_json(value: Any) -> str:
     """Arguments as JSON; a string is taken to be that already."""
     if value is None:
         return "{}"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else _json(value)
 
 
 def _body(data: Any) -> bytes:

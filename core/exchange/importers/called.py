@@ -59,7 +59,7 @@ def _words(plain: Any) -> str:
         return plain
     if not isinstance(plain, dict):
         return ""
-    found = next((plain[name] for name in OBJECTS if plain.get(name)), None)
+    found = next(filter(None, map(plain.get, OBJECTS)), None)
     if found is None:
         found = next((value for value in plain.values() if isinstance(value, str) and value), "")
     return " ".join(map(str, found)) if isinstance(found, list) else str(found)
