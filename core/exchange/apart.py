@@ -58,7 +58,7 @@ def _heard(told: IO[bytes]) -> Any:
 def sent(part: Part) -> tuple[Any, ...]:
     """A part as plain values: a fact is quicker read from what is stored of it."""
     packed = {
-        session: ([(fact.at, fact.kind, fact.payload) for fact in many.facts], many.bodies)
+        session: ([(fact.at, fact.kind, fact.payload) for fact in many.facts], many.contents)
         for session, many in part.facts.items()
     }
     return packed, part._replace(facts={})
@@ -66,7 +66,7 @@ def sent(part: Part) -> tuple[Any, ...]:
 
 def _part(packed: dict[str, Any], part: Any) -> Part:
     facts = {
-        session: Bulk(tuple([Fact(at, decode(kind, text), kind, text) for at, kind, text in rows]), bodies)
-        for session, (rows, bodies) in packed.items()
+        session: Bulk(tuple([Fact(at, decode(kind, text), kind, text) for at, kind, text in rows]), contents)
+        for session, (rows, contents) in packed.items()
     }
     return Part(*part)._replace(facts=facts)

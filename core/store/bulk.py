@@ -15,8 +15,6 @@ from core.store.rows import update_session, write_steps
 from core.store.told import Told
 from core.store.unsearched import find_later
 
-Body = tuple[str, int, bytes]  # name, size, compressed
-
 
 class Fact(NamedTuple):
     """A fact as it will be written, with its time; `event` has only the heads of long texts."""
@@ -31,7 +29,7 @@ class Bulk(NamedTuple):
     """Facts that follow each other, and the contents that they name."""
 
     facts: tuple[Fact, ...]
-    bodies: tuple[Body, ...]
+    contents: Mapping[str, bytes]
 
 
 def bulk(facts: Iterable[tuple[int, RunEvent]], contents: Mapping[str, bytes]) -> Bulk:
@@ -42,13 +40,14 @@ def bulk(facts: Iterable[tuple[int, RunEvent]], contents: Mapping[str, bytes]) -
         packed = pack(event)
         found |= packed.blobs
         made.append(Fact(at, packed.event, packed.kind, packed.payload))
-    return Bulk(tuple(made), tuple((name, len(body), deflate(body)) for name, body in found.items()))
+    return Bulk(tuple(made), found)
 
 
 def pour(db: sqlite3.Connection, live: Live, many: Bulk) -> Told:
     """On the writing thread, in a transaction: what became of the session, told as one."""
     number, first = live.number, live.row.seq + 1
-    db.executemany("INSERT OR IGNORE INTO blob VALUES (?, ?, ?)", many.bodies)
+    bodies = [(name, len(body), deflate(body)) for name, body in many.contents.items()]
+    db.executemany("INSERT OR IGNORE INTO blob VALUES (?, ?, ?)", bodies)
     rows: list[tuple[int, int, int, str, str]] = []
     changed: dict[int, Step] = {}
     for at, event, kind, payload in many.facts:
