@@ -1,7 +1,7 @@
 """What can be typed after `journeyman`."""
 
 import argparse
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import NoReturn, get_args
 
@@ -31,6 +31,7 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{self.prog}: {message}\n{self.format_usage().strip()}")
 
 
+@cache
 def parser() -> argparse.ArgumentParser:
     top = _Parser(prog="journeyman", description="Run an agent in a folder of yours. Without a command: the window.")
     top.add_argument("--version", action="version", version=f"journeyman {__version__}")

@@ -187,6 +187,7 @@ async def _through_owner(words: list[str], home: Path, folder: Path, out: Output
 async def _alone(words: list[str], home: Path, folder: Path, out: Output, safe: bool) -> int:
     import asyncio
 
+    gc.disable()  # until all is there that stays
     from app.assemble import assemble
     from app.crash import of_context
     from app.owner import Owner, can_serve
@@ -195,6 +196,8 @@ async def _alone(words: list[str], home: Path, folder: Path, out: Output, safe: 
     task, report = _stoppable(), partial(_report, home, out)
     asyncio.get_running_loop().set_exception_handler(lambda _, context: report(of_context(context)))
     services = await assemble(home, report, safe=safe)
+    gc.freeze()
+    gc.enable()
     for note in services.notes:
         out.trouble(note)
     perform = performer(services, home)
