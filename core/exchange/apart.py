@@ -21,7 +21,7 @@ SCRIPT = Path(__file__).with_name("teller.py")
 def parts_of(path: Path, database: Path, stopped: Callable[[], bool]) -> Iterator[Part]:
     """As `Reading.whole` gives them. The process ends with the iterator, and with ours."""
     words = (sys.executable, "-I", str(SCRIPT), str(path), str(database))
-    with subprocess.Popen(words, AHEAD, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pipesize=AHEAD) as process:
+    with subprocess.Popen(words, AHEAD, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin and process.stdout
         adapter("session_opened")  # the library behind it is read while the process starts
         try:

@@ -33,7 +33,7 @@ class Bulk(NamedTuple):
 
 
 def bulk(facts: Iterable[tuple[int, RunEvent]], contents: Mapping[str, bytes]) -> Bulk:
-    """Everything that needs no data file: in whatever thread has the time."""
+    """What needs no data file, in whatever thread has the time. Contents are packed where they are written."""
     made: list[Fact] = []
     found = dict(contents)
     for at, event in facts:
