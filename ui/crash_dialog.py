@@ -42,7 +42,9 @@ class CrashDialog(QDialog):
         column.addWidget(label(saved, look.fonts.text, name="crash.saved", wrap=True))
         column.addWidget(label(about, look.fonts.text, "second", name="crash.about", wrap=True))
         column.addWidget(self._report, 1)
-        column.addLayout(self._buttons(look))
+        row = QHBoxLayout()
+        column.addLayout(row)
+        self._buttons(look, row)
         self.resize(look.size(680), look.size(440))
 
     def add(self, report: str) -> None:
@@ -50,8 +52,7 @@ class CrashDialog(QDialog):
         if self._report.document().characterCount() + len(report) < MOST:
             self._report.appendPlainText(f"\n{report}")
 
-    def _buttons(self, look: Look) -> QHBoxLayout:
-        row = QHBoxLayout()
+    def _buttons(self, look: Look, row: QHBoxLayout) -> None:
         copy = Button(look, self.tr("Copy report"), name="crash.copy", icon="copy", tone="quiet")
         save = Button(look, self.tr("Save report…"), name="crash.save", tone="quiet")
         safe = Button(look, self.tr("Restart in safe mode"), name="crash.safe")
@@ -70,7 +71,6 @@ class CrashDialog(QDialog):
         for button in (safe, again, on):
             row.addWidget(button)
         on.setFocus()
-        return row
 
     def _restart(self, safe: bool) -> None:
         self.accept()

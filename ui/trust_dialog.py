@@ -47,7 +47,9 @@ class TrustDialog(QDialog):
                 lines.append(self.tr("and {} more").format(len(names) - SHOWN))
             column.addWidget(label("\n".join(lines), look.fonts.mono, "second", name="trust.names", wrap=True))
         column.addSpacing(4)
-        column.addLayout(self._buttons(look))
+        row = QHBoxLayout()
+        column.addLayout(row)
+        self._buttons(look, row)
         self.setMinimumWidth(look.size(480))
 
     def _told(self, found: "FolderTrust") -> str:
@@ -55,7 +57,7 @@ class TrustDialog(QDialog):
             return self.tr("New or changed since you trusted it, and not obeyed until you say so:")
         return self.tr("It holds for agents:") if found.brought else self.tr("Nothing in it speaks to agents yet.")
 
-    def _buttons(self, look: Look) -> QHBoxLayout:
+    def _buttons(self, look: Look, row: QHBoxLayout) -> None:
         cancel = Button(look, self.tr("Cancel"), name="trust.cancel")
         no = Button(look, self.tr("Do not obey it"), name="trust.no")
         yes = Button(look, self.tr("Trust this folder"), name="trust.yes", tone="primary")
@@ -68,13 +70,11 @@ class TrustDialog(QDialog):
         cancel.clicked.connect(self.reject)
         no.clicked.connect(lambda: self._say(False))
         yes.clicked.connect(lambda: self._say(True))
-        row = QHBoxLayout()
         row.addWidget(cancel)
         row.addStretch(1)
         row.addWidget(no)
         row.addWidget(yes)
         cancel.setFocus()
-        return row
 
     def _say(self, trusted: bool) -> None:
         self.said.emit(trusted)

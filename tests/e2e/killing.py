@@ -16,6 +16,7 @@ from app import places
 from app.assemble import assemble
 from app.output import plain_entry
 from core.domain.events import ToolReturned
+from tests.e2e.forked import Forked
 
 ROOT = Path(__file__).parents[2]
 ROUNDS = 8
@@ -60,10 +61,10 @@ class Place:
 
     def finish(self, *words: str) -> int:
         """Let a command end by itself."""
-        process = self._start(program(*words))
+        process = Forked(words, self.folder, environment(self.home))
         out, _ = process.communicate(timeout=BOUND_S)
-        self.hear(out)
-        return process.returncode
+        self.hear(out.encode())
+        return process.wait()
 
     def hear(self, out: bytes) -> None:
         """Whole lines were acknowledged."""

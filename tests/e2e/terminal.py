@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -11,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.killing import environment, program
+from tests.e2e.forked import Forked
+from tests.e2e.killing import environment
 
 BOUND_S = 120  # a hang; on a busy computer a start takes its time
 
@@ -37,7 +37,7 @@ class Terminal:
         self.home = folder / "home"
         self.folder = folder / "work"
         self.folder.mkdir(parents=True)
-        self._started: list[subprocess.Popen[str]] = []
+        self._started: list[Forked] = []
 
     def script(self, *replies: dict[str, Any], name: str = "script.json", **more: Any) -> str:
         (self.folder / name).write_text(json.dumps({"replies": replies, **more}), encoding="utf-8")
@@ -47,18 +47,10 @@ class Terminal:
         process = self.start(*words, **environ)
         out, err = process.communicate(timeout=BOUND_S)
         assert "Traceback" not in err, err
-        return Done(process.returncode, out, err)
+        return Done(process.wait(), out, err)
 
-    def start(self, *words: str, **environ: str) -> "subprocess.Popen[str]":
-        process = subprocess.Popen(
-            program(*words),
-            cwd=self.folder,
-            env=environment(self.home) | environ,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL,
-            encoding="utf-8",
-        )
+    def start(self, *words: str, **environ: str) -> Forked:
+        process = Forked(words, self.folder, environment(self.home) | environ)
         self._started.append(process)
         return process
 
@@ -71,15 +63,12 @@ class Terminal:
 
     def close(self) -> None:
         for process in self._started:
-            if process.poll() is None:
-                process.kill()
-            process.communicate()
+            process.close()
 
 
-def until(process: "subprocess.Popen[str]", words: str) -> list[str]:
+def until(process: Forked, words: str) -> list[str]:
     """Read lines until one holds the words."""
     read: list[str] = []
-    assert process.stdout is not None
     while line := process.stdout.readline():
         read.append(line)
         if words in line:
@@ -97,10 +86,10 @@ def eventually(condition: Callable[[], object]) -> bool:
     return True
 
 
-def ended(process: "subprocess.Popen[str]", sign: int = 0) -> Done:
+def ended(process: Forked, sign: int = 0) -> Done:
     """Let it end, by a signal where one is given."""
     if sign:
         os.kill(process.pid, signal.Signals(sign))
     out, err = process.communicate(timeout=BOUND_S)
     assert "Traceback" not in err, err
-    return Done(process.returncode, out, err)
+    return Done(process.wait(), out, err)

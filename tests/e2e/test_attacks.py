@@ -1,7 +1,6 @@
 """The command line against hostile scripts, as real processes: what is asked, killed, and never done twice."""
 
 import json
-import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ def test_killed_while_it_asks_then_answered_then_resumed(terminal: Terminal) -> 
     terminal.script(ADD, DONE)
     process = terminal.start("run", "Go.", "--script", "script.json", "--json", "--mode", "edits")
     until(process, "consent_asked")
-    process.send_signal(signal.SIGKILL)
+    process.kill()
     process.communicate()
     (asked,) = waiting(terminal)
     assert effects(terminal) == 0
@@ -88,7 +87,7 @@ def test_what_runs_in_the_background_does_not_outlive_the_program(terminal: Term
     terminal.script(calling("run", command=hidden, background=True), {"text": "Waits.", "delay_s": 60})
     process = terminal.start("run", "Go.", "--script", "script.json", "--json", "--mode", "trust")
     assert eventually(lambda: effects(terminal) > 2)
-    process.send_signal(signal.SIGKILL)
+    process.kill()
     process.communicate()
 
     def still() -> bool:

@@ -5,12 +5,12 @@ import shutil
 import signal
 import socket
 import stat
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from app import places
+from tests.e2e.forked import Forked
 from tests.e2e.terminal import BOUND_S, Terminal, ended, eventually, until
 from tests.e2e.test_command_line import ASK, SAY, SLEEP
 
@@ -18,7 +18,7 @@ WAIT_FOR = {"name": "run", "arguments": {"command": "while [ ! -e go ]; do sleep
 SIGNS = pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 
 
-def owner(terminal: Terminal) -> "tuple[str, subprocess.Popen[str]]":
+def owner(terminal: Terminal) -> tuple[str, Forked]:
     """A process that owns the home and runs until the file `go` is there: its session, and itself."""
     terminal.script({"text": "I wait.", "calls": [WAIT_FOR]}, {"text": "Done."}, name="wait.json")
     process = terminal.start("run", "Wait.", "--script", "wait.json", "--mode", "trust", "--json")

@@ -18,6 +18,7 @@ from app.assemble import assemble
 from core.domain.events import RunEnded, RunStarted
 from core.domain.text import Text
 from core.models.catalogue import SCRIPTED
+from tests.e2e.forked import Forked
 from tests.e2e.killing import BOUND_S, Place, environment, program
 from tests.e2e.screen import left_of, until
 from tests.faults.tally import Tried
@@ -36,12 +37,11 @@ class Killed(Place):
 
     def ask(self, *words: str) -> tuple[int, list[dict[str, Any]], str]:
         """A command to its end: exit code, lines, complaints."""
-        done = subprocess.run(
-            program(*words), env=environment(self.home), capture_output=True, text=True, timeout=BOUND_S, check=False
-        )
-        assert "Traceback" not in done.stderr, done.stderr
-        lines = [json.loads(line) for line in done.stdout.splitlines()] if "--json" in words else []
-        return done.returncode, lines, done.stderr
+        process = Forked(words, self.folder, environment(self.home))
+        out, err = process.communicate(timeout=BOUND_S)
+        assert "Traceback" not in err, err
+        lines = [json.loads(line) for line in out.splitlines()] if "--json" in words else []
+        return process.wait(), lines, err
 
     def kill_at(self, kind: str, *words: str) -> None:
         """Kill the command as soon as a fact of this kind is told."""
