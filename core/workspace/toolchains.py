@@ -50,23 +50,48 @@ HOME = (
         ".config/git/ignore",
     ),
 )
+LARGE = 100  # files of a folder: then a mount costs less than a copy
 _PRIVATE = re.compile(r"^(credential|include|includeif|sendemail|imap|github|gitlab|hub)\b", re.IGNORECASE)
 _PRIVATE_KEYS = re.compile(r"(extraheader|password|token|cookiefile|sshcommand|askpass|sslkey|proxy)$", re.IGNORECASE)
 _WITH_A_NAME_IN_IT = re.compile(r"://[^/\s]*@")
 
 
-def copy_settings(target: Path) -> None:
-    """The files of /etc that programs need, without the keys that lie among them."""
+def lay_settings(target: Path, source: Path = Path("/etc")) -> list[Path]:
+    """Copies of the files of /etc that programs need, without the keys that lie among them. In the place of a large
+    folder that holds none there is an empty one; these are returned, and can be seen as they are."""
     target.mkdir()
+    large: list[Path] = []
     for name in ETC:
-        place = Path("/etc") / name
-        try:
-            if place.is_dir():
-                shutil.copytree(place, target / name, symlinks=True, ignore=shutil.ignore_patterns("private", "*.key"))
-            elif place.exists():
-                shutil.copy(place, target / name)
-        except (OSError, shutil.Error):
-            continue  # what is closed to us would be closed to the command
+        _lay(source / name, target / name, large)
+    return large
+
+
+def _lay(place: Path, target: Path, large: list[Path]) -> None:
+    try:
+        if not place.is_dir():
+            if place.is_file():
+                shutil.copy(place, target)
+            return
+        target.mkdir()
+        names = os.listdir(place)  # noqa: PTH208 - names are all that is wanted
+        if len(names) >= LARGE and not _holds_keys(place):
+            large.append(place)
+            return
+        for inner in (place / name for name in names if not _is_key(name)):
+            if inner.is_symlink():
+                (target / inner.name).symlink_to(inner.readlink())
+            else:
+                _lay(inner, target / inner.name, large)
+    except OSError:
+        return  # what is closed to us would be closed to the command
+
+
+def _holds_keys(place: Path) -> bool:
+    return any(map(_is_key, (name for _, folders, files in os.walk(place) for name in (*folders, *files))))
+
+
+def _is_key(name: str) -> bool:
+    return name == "private" or name.endswith(".key")
 
 
 def home() -> Path | None:

@@ -219,6 +219,28 @@ def test_the_home_is_no_workspace(wrapped: Sandbox) -> None:
         run(wrapped, "true", home)
 
 
+@pytest.mark.parametrize("key", ["a.key", "inner/private/a", "inner/b.key"])
+def test_settings_of_the_system_without_keys(key: str, tmp_path: Path) -> None:
+    """A large folder is seen as it is, but not where a key lies anywhere in it."""
+    etc = tmp_path / "etc"
+    plain = {"alternatives/inner/c", "ssl/cert", *(f"alternatives/{number}" for number in range(toolchains.LARGE))}
+    for name in (*plain, "ssl/private/d", "shadow"):
+        (etc / name).parent.mkdir(parents=True, exist_ok=True)
+        (etc / name).touch()
+    (etc / "alternatives" / "link").symlink_to("inner/c")
+    assert toolchains.lay_settings(tmp_path / "seen", etc) == [etc / "alternatives"]
+    assert _files(tmp_path / "seen") == {"ssl/cert"}
+    (etc / "alternatives" / key).parent.mkdir(parents=True, exist_ok=True)
+    (etc / "alternatives" / key).touch()
+    assert toolchains.lay_settings(tmp_path / "copied", etc) == []
+    assert _files(tmp_path / "copied") == {*plain, "alternatives/link"}
+    assert (tmp_path / "copied/alternatives/link").is_symlink()
+
+
+def _files(folder: Path) -> set[str]:
+    return {str(place.relative_to(folder)) for place in folder.rglob("*") if not place.is_dir()}
+
+
 def test_git_settings_without_secrets() -> None:
     text = """[user]\n\tname = Ada\n[credential]\n\thelper = store\n[url "https://t0ken@host/"]\n\tinsteadOf = x
 [http]\n\textraHeader = AUTHORIZATION: t0ken\n\tpostBuffer = 1\n[alias]\n\tst = status\n[include]\n\tpath = t0ken\n"""
