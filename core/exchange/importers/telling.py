@@ -176,9 +176,9 @@ class Telling:
     def changed(self, id: str, path: str, before: str | None, after: str | None, added: int, removed: int) -> None:
         """A file that a call changed, where the transcript holds both states."""
         self._flush()
-        bodies = {blob_hash(text.encode("utf-8", "replace")): text.encode("utf-8", "replace")
-                  for text in (before, after) if text is not None}  # fmt: skip
-        names = ["" if text is None else blob_hash(text.encode("utf-8", "replace")) for text in (before, after)]
+        states = [None if text is None else text.encode("utf-8", "replace") for text in (before, after)]
+        names = ["" if body is None else blob_hash(body) for body in states]
+        bodies = {name: body for name, body in zip(names, states, strict=True) if body is not None}
         self._say(FileChanged(self._calls.get(id, id), path, names[0], names[1], added, removed), bodies)
 
     def delegated(self, id: str, child: str, called: str, task: str = "") -> None:
