@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from core.domain.sensitive import LARGE_IN_GIT, WALLED_IN_GIT, WALLED_NAMES, is_
 from core.workspace import seccomp, toolchains
 from core.workspace.launch import Asked, Launch, clean_environment, limited
 from core.workspace.plain import GUARD
+from core.workspace.scratch import Scratch
 
 RELAY = Path(__file__).with_name("relay.py")
 PORT = 3128
@@ -44,18 +44,18 @@ class Bubblewrap:
         self._weaken = weaken
         self._walls = [*WALLS, *(["--disable-userns"] if _version(self._program) >= (0, 8) else [])]
         self._filter = seccomp.program(self._machine) if self._machine in seccomp.MACHINES else b""
-        self._scratch = tempfile.TemporaryDirectory(prefix="journeyman-", ignore_cleanup_errors=True)
-        self._nothing = Path(self._scratch.name) / "nothing"
+        self._scratch = Scratch()
+        self._nothing = self._scratch.path / "nothing"
         self._nothing.touch(mode=0o000)
-        self._empty = Path(self._scratch.name) / "empty"
+        self._empty = self._scratch.path / "empty"
         self._empty.touch()
         self._home = toolchains.home()
         # Copies: each mount costs a third of a millisecond, and these would be thirty for every command.
-        self._etc = Path(self._scratch.name) / "etc"
+        self._etc = self._scratch.path / "etc"
         self._fixed: dict[int, list[str]] = {}
 
     def close(self) -> None:
-        self._scratch.cleanup()
+        self._scratch.close()
 
     @property
     def possible(self) -> bool:
@@ -65,7 +65,7 @@ class Bubblewrap:
     @property
     def profile(self) -> str:
         here = Asked("true", Path("/nowhere"))
-        fixed = [word for word in self._system(here) if self._scratch.name not in word]
+        fixed = [word for word in self._system(here) if str(self._scratch.path) not in word]
         words = [*self._walls, *fixed, *toolchains.ETC, *map(str, self._readable), self._filter.hex()]
         return "\n".join([*map(str, _version(self._program)), *(self._weaken(words) if self._weaken else words)])
 
@@ -130,7 +130,7 @@ class Bubblewrap:
             return
         yield from ("--size", str(asked.limits.scratch), "--tmpfs", str(self._home))
         yield from _read_only(self._home / name for name in toolchains.HOME)
-        settings = Path(self._scratch.name) / "gitconfig"
+        settings = self._scratch.path / "gitconfig"
         if not settings.exists():
             settings.write_text(toolchains.git_settings(self._home), encoding="utf-8")
         yield from ("--ro-bind", str(settings), str(self._home / ".gitconfig"))

@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from core.domain.consent import Level
 from core.domain.problems import Problem
 from core.workspace import confine, seccomp, toolchains
 from core.workspace.launch import Asked, Launch, clean_environment, limited
+from core.workspace.scratch import Scratch
 
 SCRIPT = Path(confine.__file__)
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
@@ -33,13 +33,13 @@ class Landlock:
         self._filter = b""
         if self._machine in seccomp.MACHINES:
             self._filter = seccomp.program(self._machine, sockets=False)
-        self._scratch = tempfile.TemporaryDirectory(prefix="journeyman-", ignore_cleanup_errors=True)
+        self._scratch = Scratch()
         self._readable = tuple(toolchains.python_parts() if readable is None else readable)
         self._weaken = weaken
         self._home = toolchains.home()
 
     def close(self) -> None:
-        self._scratch.cleanup()
+        self._scratch.close()
 
     @property
     def possible(self) -> bool:
@@ -54,7 +54,7 @@ class Landlock:
         if asked.permit.proxy:
             why = "Landlock can close the network, but not open it for some hosts only."
             raise Problem("No host can be allowed to a command on this machine.", why, "Install bubblewrap.")
-        scratch = Path(self._scratch.name)
+        scratch = self._scratch.path
         settings, home = scratch / "gitconfig", scratch / "home"
         home.mkdir(exist_ok=True)
         settings.write_text(toolchains.git_settings(self._home) if self._home else "", encoding="utf-8")
