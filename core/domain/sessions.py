@@ -37,9 +37,8 @@ class SessionRow(NamedTuple):
     `doing` is the object of the last step and `doing_kind` its kind; while one waits for the person, of that one, and
     `updated` is when it was asked. `steps` are what a person counts, `rows` what is
     painted. `verdict` (up, down) is the person's on the last run, `checked` that of the task's own check; empty is
-    unknown, whatever the status. `origin` is the session it was forked from. `pinned`, `archived` and `trashed` are
-    when a person did that, 0 where nobody did.
     unknown, whatever the status. `origin` is the session it was forked from, `mode` what the session asks about.
+    `pinned`, `archived` and `trashed` are when a person did that, 0 where nobody did.
     `source` is where it was imported from; such a session is read only.
     One that a call of `parent` began has that call, the name it goes by there, and how deep it is.
     """

@@ -70,8 +70,10 @@ class Doing:
             self._page.refresh()
             count = len(gone.memories)
             said = tr("1 memory is forgotten.") if count == 1 else tr("{} memories are forgotten.").format(count)
-            if gone.proposals:
-                said += " " + tr("Proposals rejected with it: {}.").format(len(gone.proposals))
+            if rejected := len(gone.proposals) - len(gone.skills):
+                said += " " + tr("Proposals rejected with it: {}.").format(rejected)
+            if gone.skills:
+                said += " " + tr("Skills taken back with it: {}.").format(len(gone.skills))
             back = partial(self._bring_back, gone.memories, gone.proposals)
             self._say(said, back if gone.memories or gone.proposals else None)
 

@@ -218,6 +218,30 @@ def test_proposals_are_counted_kept_edited_first_rejected_and_undone(qapp: QAppl
     live(qapp, home, act)
 
 
+def test_what_a_session_taught_is_forgotten_with_its_skills_and_comes_back(qapp: QApplication, home: Path) -> None:
+    text = "---\nname: notes\ndescription: Writes notes.\n---\nWrite."
+    skill = Proposal("", "skill", "create", "library/notes", text, "seen", session="one")
+    made: list[str] = []
+
+    async def state(engine: Engine) -> str:
+        return engine.proposals.one(made[0]).state
+
+    async def act(person: Person) -> None:
+        engine = person.program.engine
+        page = await opened(person)
+        await proposed(person, "When a date is written: use the long form.", session="one")
+        made.append((await engine.ask(lambda engine: engine.proposals.make(skill))).id)
+        await engine.ask(lambda engine: engine.proposals.keep(made[0]))
+        page.doing.forget_all(session="one")
+        told = "0 memories are forgotten. Proposals rejected with it: 1. Skills taken back with it: 1."
+        await until(lambda: told in person.window.toast.accessibleName(), "it is said")
+        person.window.toast.undo()
+        await until(lambda: len(page._proposals) == 1, "open again")
+        assert await engine.ask(state) == "kept"
+
+    live(qapp, home, act)
+
+
 def test_what_goes_out_comes_in_again_and_those_that_differ_are_shown(
     qapp: QApplication, home: Path, tmp_path: Path
 ) -> None:
