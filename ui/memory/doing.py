@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from core.domain.memory import Memory
+from core.domain.problems import Problem
 from core.domain.proposal import Proposal
 from ui.memory.door import Door, Written
 from ui.memory.words import tr
@@ -35,9 +36,11 @@ class Doing:
     def __init__(self, page: Shown, over: QWidget, door: Door, *, start: Start, say: Say) -> None:
         self._page, self._over, self._door, self._start, self._say = page, over, door, start, say
 
-    def write(self, memory: Memory | None = None) -> None:
-        """A new one, or this one again."""
+    def write(self, memory: Memory | None = None, again: Written | None = None, why: str = "") -> None:
+        """A new one, or this one again; `again` is what was written and refused, and `why`."""
         dialog = WriteDialog(self._page.look, self._page.folders(), memory, self._over)
+        if again:
+            dialog.write_again(again, why)
         dialog.given.connect(partial(self._edit, memory) if memory else self._add)
         dialog.open()
 
@@ -137,7 +140,11 @@ class Doing:
         words = written
 
         async def send() -> None:
-            name, again, others = await self._door.add(words)
+            try:
+                name, again, others = await self._door.add(words)
+            except Problem as problem:
+                self.write(None, words, str(problem))
+                return
             self._page.refresh(name)
             said = tr("This was known; it is surer now.") if again else tr("It will be remembered.")
             if others:
@@ -152,7 +159,11 @@ class Doing:
         words = written
 
         async def send() -> None:
-            number = await self._door.edit(memory.id, words, memory.version)
+            try:
+                number = await self._door.edit(memory.id, words, memory.version)
+            except Problem as problem:
+                self.write(memory, words, str(problem))
+                return
             self._page.refresh(memory.id)
             self._say(tr("The memory is changed."), partial(self._undo, memory.id, number))
 

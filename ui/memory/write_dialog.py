@@ -63,6 +63,17 @@ class WriteDialog(QDialog):
         same = self._memory is not None and self._memory.said.kind == kind
         return Written(self._text.words(), kind, cast(Reach, reach), place, None if same else {})
 
+    def write_again(self, written: Written, why: str) -> None:
+        """What was refused, as it was written: it can be mended, and is not lost."""
+        self._kind.setCurrentIndex(max(0, self._kind.findData(written.kind)))
+        at = [self._reach.itemData(at) for at in range(self._reach.count())].index((written.reach, written.place))
+        self._reach.setCurrentIndex(at)
+        self._text.setPlainText(written.text)
+        for name, said in (written.parts or {}).items():
+            self._fields[name][1].setText(said)
+        self._wrong.setText(why)
+        self._wrong.show()
+
     def _chosen(self) -> Kind:
         return cast(Kind, self._kind.currentData())
 

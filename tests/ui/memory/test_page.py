@@ -92,6 +92,31 @@ def test_a_memory_is_written_pinned_and_forgotten_by_keys_and_comes_back(qapp: Q
     live(qapp, home, act)
 
 
+def test_what_is_refused_is_not_lost(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        page = await opened(person)
+        secret = "The key of the box is sk-proj-" + "abcdefghijklmnopqrstuvwxyz0123456789"
+        page.doing.write()
+        field = find(page, QPlainTextEdit, "memory.write.text")
+        write(field, secret)
+        press(field, Qt.Key.Key_Return)
+        await until(lambda: open_dialogs(page), "the words again")
+        dialog = open_dialogs(page)[0]
+        again = find(dialog, QPlainTextEdit, "memory.write.text")
+        assert again.toPlainText() == secret
+        assert "holds a secret" in find(dialog, QLabel, "memory.write.wrong").text()
+        again.clear()
+        write(again, "The key lies in the blue folder.")
+        press(again, Qt.Key.Key_Return)
+        await shown(page, "The key lies in the blue folder.")
+
+    live(qapp, home, act)
+
+
+def open_dialogs(page: MemoryPanel) -> list[WriteDialog]:
+    return [one for one in page.findChildren(WriteDialog) if one.isVisible()]
+
+
 def test_what_is_edited_shows_what_it_was_and_can_be_taken_back(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         name = await kept_when_ready(person, "Tests run with pytest.")
