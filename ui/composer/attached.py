@@ -2,6 +2,7 @@
 
 import mimetypes
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +10,7 @@ from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMimeData, Signal
 from PySide6.QtGui import QImage, QImageWriter
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from core.timeline.difference import is_text
 from ui.draft_files import File
 from ui.figures import size
 from ui.theme import Look
@@ -19,6 +21,7 @@ from ui.widgets.words import label
 
 LARGEST: Final = 20 << 20
 MOST: Final = 10
+AS_WORDS: Final = ("image/svg+xml", "text/vnd.trolltech.linguist")
 
 
 class AttachedFiles(QWidget):
@@ -61,7 +64,7 @@ class AttachedFiles(QWidget):
         if paths:
             self.add_paths(paths)
         elif data.hasImage():
-            self._add([_picture(QImage(data.imageData()), len(self._files) + 1)])
+            self._add([_picture(QImage(data.imageData()), self._free_name())])
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -75,6 +78,11 @@ class AttachedFiles(QWidget):
         if kept:
             announce(self, self.tr("Attached: {}").format(", ".join(file.name for file in kept)))
 
+    def _free_name(self) -> str:
+        """Of a pasted picture: others may have been taken off."""
+        taken = {file.name for file in self._files}
+        return next(name for number in count(len(self._files) + 1) if (name := f"picture-{number}.png") not in taken)
+
     def _read(self, path: Path) -> File | None:
         """An ordinary file of a size that models take."""
         try:
@@ -85,7 +93,8 @@ class AttachedFiles(QWidget):
                 why = self.tr("It has {}; at most {} can be sent.").format(size(path.stat().st_size), size(LARGEST))
                 self.refused.emit(self.tr("{} was not attached.").format(path.name), why)
                 return None
-            return File(path.name, _media_type(path), path.read_bytes())
+            body = path.read_bytes()
+            return File(path.name, _media_type(path, body), body)
         except OSError as error:
             self.refused.emit(self.tr("{} was not attached.").format(path.name), f"{error.strerror or error}.")
             return None
@@ -115,13 +124,16 @@ class AttachedFiles(QWidget):
         return made
 
 
-def _media_type(path: Path) -> str:
-    found = mimetypes.guess_type(path.name)[0]
-    return found or "text/plain"
+def _media_type(path: Path, body: bytes) -> str:
+    """Words are sent as words, whatever else the ending stands for: `.ts` is a film too, and `.sh` a program."""
+    found = mimetypes.guess_type(path.name)[0] or ""
+    if found == "application/pdf" or (found.startswith(("image/", "text/")) and found not in AS_WORDS):
+        return found
+    return "text/plain" if is_text(body) else found or "application/octet-stream"
 
 
-def _picture(image: QImage, number: int) -> File:
+def _picture(image: QImage, name: str) -> File:
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     QImageWriter(buffer, QByteArray(b"png")).write(image)
-    return File(f"picture-{number}.png", "image/png", bytes(buffer.data().data()))
+    return File(name, "image/png", bytes(buffer.data().data()))

@@ -108,3 +108,24 @@ def test_files_and_pictures_are_attached_taken_off_and_kept_with_their_session(
     with qtbot.waitSignal(panel.said) as said:
         panel.say()
     assert said.args == [""] and len(panel.attached.take()) == 1
+
+
+def test_code_is_attached_as_words(panel: ComposerPanel, tmp_path: Path) -> None:
+    code = {"a.ts": b"let a = 1;", "b.sh": b"ls", "c.sql": b"select 1;", "d.svg": b"<svg/>", "e.bin": b"\0\1"}
+    for name, body in code.items():
+        (tmp_path / name).write_bytes(body)
+    panel.attached.add_paths([str(tmp_path / name) for name in code])
+    kinds = [file.media_type for file in panel.attached.take()]
+    assert all(kind.startswith("text/") for kind in kinds[:4]) and kinds[4] == "application/octet-stream"
+
+
+def test_no_two_pictures_have_one_name(panel: ComposerPanel) -> None:
+    for size in (4, 5, 6):
+        pasted = QMimeData()
+        picture = QImage(size, size, QImage.Format.Format_RGB32)
+        picture.fill(QColor("red"))
+        pasted.setImageData(picture)
+        panel.attached.add_given(pasted)
+        if size == 5:
+            click(find(panel, QPushButton, "composer.attached.1.remove"))
+    assert [file.name for file in panel.attached.files()] == ["picture-2.png", "picture-3.png"]
