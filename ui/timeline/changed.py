@@ -1,12 +1,13 @@
 """What a step changed, as the pane of the step shows it: the first lines of each difference, and pictures."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from PySide6.QtGui import QTextBlockFormat, QTextCharFormat, QTextCursor
 
 from core.domain.steps import Step
 from core.timeline.difference import LONGEST, Difference, difference, is_text
+from ui.figures import size
 from ui.theme import Look, blend
 from ui.timeline.causes import CauseRows
 from ui.timeline.output import FittedWords
@@ -64,6 +65,12 @@ def pictures_of(rows: PaneRows, session: str, step: Step) -> Iterator[Seen]:
             body = rows.kept(str(one.get("blob", "")))
             if body and is_picture(body):
                 yield Seen(str(one.get("name", "")), body)
+
+
+def attached(entry: Mapping[str, Any]) -> str:
+    """What a person sent along with words, a line each; empty where there was nothing."""
+    sent = entry.get("attachments") or ()
+    return "\n".join(f"[{visible(str(one.get('name', '')))} · {size(one.get('size', 0))}]" for one in sent)
 
 
 def _changed(rows: PaneRows, entry: dict[str, Any]) -> Changed:

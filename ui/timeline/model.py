@@ -10,6 +10,7 @@ from core.domain.clock import SECOND, Clock, now
 from core.domain.steps import OPEN, Step, verb
 from ui.looks import kind_look, spoken_row, words
 from ui.plain import plain
+from ui.timeline.changed import attached
 from ui.timeline.likes import Group, Likes, summary
 from ui.timeline.nested import NestedRows
 from ui.timeline.nests import SPAN, UNSEEN
@@ -158,7 +159,9 @@ class TimelineModel(NestedRows):
         if step.row not in self._words:
             session = self.origin(step.row)[0]
             seq = step.last if step.kind == "person" else step.first  # words that wait may be changed
-            self._words[step.row] = self._rows.words(session, seq, "text", WORDS_LIMIT + 1)
+            said = self._rows.words(session, seq, "text", WORDS_LIMIT + 1)
+            sent = attached(self._rows.entry(session, step.first)) if step.kind == "person" else ""
+            self._words[step.row] = "\n".join(filter(None, (said, sent)))
             if len(self._words) > WORDS_KEPT:
                 del self._words[next(iter(self._words))]
         return self._words[step.row]

@@ -171,6 +171,17 @@ def test_words_that_wait_are_said_to_wait_and_to_be_sent_as_they_were_changed() 
     assert model.index(0, 0).data() == "You said the rest of it"
 
 
+def test_what_was_sent_along_with_words_stands_below_them() -> None:
+    rows = letter()
+    said = next(step for step in rows.rows if step.kind == "person")
+    rows.texts[said.first, "text"] = "Look at this"
+    rows.entries[said.first] = {"attachments": [{"name": "plan.png", "size": 2_560}, {"name": "a.txt"}]}
+    model = TimelineModel(rows)
+    model.open("s", len(rows.rows))
+    place = model.place(said.row)
+    assert place is not None and model.words(place) == "Look at this\n[plan.png · 2.5 KB]\n[a.txt · 0 bytes]"
+
+
 def test_a_row_that_is_still_going_counts_until_now() -> None:
     rows = ListedRows()
     step = rows.add("command", "running", began=START, number=1, object="make")
