@@ -18,7 +18,7 @@ def branch(folder: Path) -> str:
             continue
         if stat.S_ISDIR(kind):
             return _head(place / ".git")
-        pointed = _read(place / ".git").strip()  # of a worktree, or of a module of another repository
+        pointed = small_text(place / ".git").strip()  # of a worktree, or of a module of another repository
         return _head(place / pointed.removeprefix("gitdir:").strip()) if pointed.startswith("gitdir:") else ""
     return ""
 
@@ -26,17 +26,17 @@ def branch(folder: Path) -> str:
 def is_worktree(folder: Path) -> bool:
     """Whether the folder is in a linked worktree: its repository is elsewhere."""
     top = next((place for place in (folder, *folder.parents) if os.path.lexists(place / ".git")), folder)
-    return "/worktrees/" in Path(_read(top / ".git").strip()).as_posix()
+    return "/worktrees/" in Path(small_text(top / ".git").strip()).as_posix()
 
 
 def _head(repository: Path) -> str:
-    said = _read(repository / "HEAD").strip()
+    said = small_text(repository / "HEAD").strip()
     if said.startswith(HEAD):
         return said.removeprefix(HEAD)
     return said[:SHORT] if all(letter in "0123456789abcdef" for letter in said) else ""
 
 
-def _read(path: Path) -> str:
+def small_text(path: Path, most: int = MOST) -> str:
     """An ordinary, small file; anything else, a pipe that nobody fills among them, is nothing."""
     try:
         file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
@@ -45,7 +45,7 @@ def _read(path: Path) -> str:
     try:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             return ""
-        return os.read(file, MOST).decode("utf-8", "replace")
+        return os.read(file, most).decode("utf-8", "replace")
     except OSError:
         return ""
     finally:

@@ -13,6 +13,8 @@ from core.domain.consent import Level
 from core.domain.problems import Problem
 from core.domain.sensitive import LARGE_IN_GIT, WALLED_IN_GIT, WALLED_NAMES, is_hidden
 from core.workspace import seccomp, toolchains
+from core.workspace.branch import small_text
+from core.workspace.broker import READ_LIMIT
 from core.workspace.launch import Asked, Launch, clean_environment, limited
 from core.workspace.plain import GUARD
 from core.workspace.scratch import Scratch
@@ -184,7 +186,8 @@ class Bubblewrap:
     def _no_more(self, config: Path, worktree: Path) -> Iterator[str]:
         """Where git also obeys settings of one worktree, and there are none: nor can they be made."""
         with contextlib.suppress(OSError):
-            if not worktree.exists() and b"worktreeconfig" in config.read_bytes().lower():
+            large = config.stat().st_size > READ_LIMIT
+            if not worktree.exists() and (large or "worktreeconfig" in small_text(config, READ_LIMIT).lower()):
                 yield from ("--ro-bind", str(self._empty), str(worktree))
 
 

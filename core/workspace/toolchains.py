@@ -6,6 +6,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from core.workspace.branch import small_text
+
 SYSTEM = ("/usr", "/opt", "/nix/store", "/home/linuxbrew/.linuxbrew")
 MERGED = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")  # links into /usr on most systems
 ETC = (
@@ -128,15 +130,17 @@ def public_lines(text: str) -> list[str]:
 def git_folder_of(folder: Path) -> tuple[Path, Path] | None:
     """For a linked worktree its own git folder and the common one, but only where these point back to it."""
     try:
-        spelled = (folder / ".git").read_text(encoding="utf-8").strip()
+        spelled = small_text(folder / ".git").strip()
         own = (folder / spelled.removeprefix("gitdir: ")).resolve()
-        back = Path((own / "gitdir").read_text(encoding="utf-8").strip())
-        common = (own / (own / "commondir").read_text(encoding="utf-8").strip()).resolve()
-    except (OSError, UnicodeDecodeError, ValueError):
+        back = Path(small_text(own / "gitdir").strip())
+        common = (own / small_text(own / "commondir").strip()).resolve()
+    except (OSError, RuntimeError, ValueError):
         return None
-    if not spelled.startswith("gitdir: ") or back.resolve() != (folder / ".git").resolve() or common not in own.parents:
+    if not spelled.startswith("gitdir: ") or back.resolve() != (folder / ".git").resolve():
         return None
-    return (own, common) if (common / "objects").is_dir() else None
+    if own.parent != common / "worktrees":  # else any folder above that holds `objects` would be opened
+        return None
+    return (own, common) if (common / "objects").is_dir() and (common / "HEAD").is_file() else None
 
 
 def python() -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from core.workspace.branch import branch
 
+ROOT = Path(__file__).parents[3]
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 
@@ -49,3 +50,21 @@ def test_a_pipe_that_nobody_fills_holds_up_nothing(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     os.mkfifo(tmp_path / ".git" / "HEAD")
     assert branch(tmp_path) == ""
+
+
+@pytest.mark.parametrize("kind", ["pipe", "endless"])
+def test_a_hostile_folder_neither_holds_nor_fills_us(kind: str, tmp_path: Path) -> None:
+    """Commands make such things, and archives hold them: a pipe that nobody fills, a link to a device without end."""
+    if sys.platform == "win32":
+        pytest.skip("there are none")
+    (tmp_path / "own").mkdir()
+    for place in (tmp_path / ".git", tmp_path / "own" / "gitdir"):
+        os.mkfifo(place) if kind == "pipe" else place.symlink_to("/dev/zero")
+        look = "from core.workspace.toolchains import git_folder_of as of; from pathlib import Path; "
+        look += f"print(of(Path({str(tmp_path)!r})))"
+        limits = "import resource as r; r.setrlimit(r.RLIMIT_AS, (1 << 30, 1 << 30)); "
+        words = [sys.executable, "-c", limits + look]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT)
+        assert done.stdout.strip() == "None", done.stderr[-300:]
+        place.unlink()
+        (tmp_path / ".git").write_text("gitdir: own\n")

@@ -180,6 +180,16 @@ def test_a_linked_worktree_works(wrapped: Sandbox, tmp_path: Path) -> None:
     assert toolchains.git_folder_of(tree) is None
 
 
+def test_a_folder_opens_none_above_it_by_calling_it_a_repository(tmp_path: Path) -> None:
+    folder = tmp_path / "brought"
+    (folder / "own").mkdir(parents=True)
+    (tmp_path / "objects").mkdir()
+    (folder / ".git").write_text("gitdir: own\n")
+    (folder / "own" / "gitdir").write_text(f"{folder / '.git'}\n")
+    (folder / "own" / "commondir").write_text("../..\n")
+    assert toolchains.git_folder_of(folder) is None
+
+
 def test_secrets_stay_unread(wrapped: Sandbox, ground: Ground) -> None:
     (ground.folder / ".env").write_text("KEY=canary-key")
     assert "canary" not in run(wrapped, "cat .env; cp .env x; cat x; git add .env", ground.folder).output
