@@ -28,15 +28,15 @@ ETC = (
         "machine-id",
     ),
 )
+# Never a whole folder in which a program keeps keys as well: gem, uv and dotnet do.
 HOME = (
     *(".pyenv", ".nvm", ".volta", ".fnm", ".bun", ".deno/bin", ".asdf", ".local/share/mise", ".local/share/pnpm"),
     *(".cargo/bin", ".cargo/env", ".cargo/registry", ".cargo/git", ".rustup", "go/bin", "go/pkg", ".sdkman", ".jenv"),
-    *(".rbenv", ".rvm", ".gem/ruby", ".local/share/gem", ".local/bin", ".local/lib", ".local/share/uv", ".local/pipx"),
+    *(".rbenv", ".rvm", ".gem/ruby", ".local/share/gem/ruby", ".local/bin", ".local/lib", ".local/pipx"),
     *(
         ".local/share/pipx",
         ".m2/repository",
         ".gradle/wrapper",
-        ".dotnet",
         ".juliaup",
         ".ghcup",
         ".opam",
@@ -50,6 +50,11 @@ HOME = (
         "anaconda3",
         "miniforge3",
         ".config/git/ignore",
+    ),
+    *(".local/share/uv/python", ".local/share/uv/tools"),
+    *(
+        f".dotnet/{name}"
+        for name in ("dotnet", "host", "packs", "sdk", "sdk-manifests", "shared", "templates", "tools")
     ),
 )
 LARGE = 100  # files of a folder: then a mount costs less than a copy

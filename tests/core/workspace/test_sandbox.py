@@ -229,6 +229,26 @@ def test_the_home_is_no_workspace(wrapped: Sandbox) -> None:
         run(wrapped, "true", home)
 
 
+@pytest.mark.parametrize("name", ["bubblewrap", "landlock"])
+def test_programs_of_the_home_without_their_keys(
+    name: str, ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "ada"
+    keys = (
+        *(".local/share/gem/credentials", ".local/share/uv/credentials/credentials.toml"),
+        *(".dotnet/corefx/cryptography/x509stores/my/a.pfx", ".gem/credentials", ".cargo/credentials.toml"),
+    )
+    parts = (".local/share/gem/ruby/a", ".local/share/uv/python/a", ".dotnet/tools/a", ".cargo/bin/a")
+    for place in (*keys, *parts):
+        (home / place).parent.mkdir(parents=True, exist_ok=True)
+        (home / place).write_text("canary-key" if place in keys else "part\n")
+    monkeypatch.setenv("HOME", str(home))
+    with walls(name) as sandbox:
+        places = " ".join(f"'{home / place}'" for place in (*keys, *parts))
+        done = run(sandbox, f"cat {places} 2>/dev/null", ground.folder)
+    assert done.output == "part\n" * len(parts)
+
+
 @pytest.mark.parametrize("key", ["a.key", "inner/private/a", "inner/b.key"])
 def test_settings_of_the_system_without_keys(key: str, tmp_path: Path) -> None:
     """A large folder is seen as it is, but not where a key lies anywhere in it."""
