@@ -5,6 +5,7 @@ Files of a folder that is not trusted taint.
 
 import hashlib
 import os
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -187,8 +188,17 @@ def refuse_unfit(folder: Path, data: Path) -> None:
         why = "It is the data of Journeyman" if data == real else "The data of Journeyman lie in it"
     elif home.is_relative_to(real):
         why = "It is your whole home" if home == real else "Your whole home lies in it"
+    elif any(place.is_relative_to(real) for place in _shared()):
+        why = "Programs that run here keep what they talk through in it"
     if why:
         raise Problem(f"An agent cannot work in {real}.", f"{why}.", "Choose a folder in it, or make one.")
+
+
+def _shared() -> Iterator[Path]:
+    """Where sockets of all our programs lie, and what our own walls are made of."""
+    yield Path(tempfile.gettempdir()).resolve()
+    if place := os.environ.get("XDG_RUNTIME_DIR"):
+        yield Path(place).resolve()
 
 
 async def pass_on(book: RuleBook, folder: str, other: str) -> None:

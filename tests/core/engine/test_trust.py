@@ -1,5 +1,6 @@
 """What a folder brings along is obeyed where the person trusts it, and only as it was when they said so."""
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,20 @@ def test_neither_a_home_nor_what_it_lies_in_is_worked_in(tmp_path: Path, monkeyp
             refuse_unfit(folder, data)
     refuse_unfit(home / "work", data)
     refuse_unfit(data / "demo", data)
+
+
+def test_where_programs_keep_their_sockets_and_we_our_walls_nobody_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command there could answer its own questions, or change what others are confined by."""
+    shared, run = tmp_path / "tmp", tmp_path / "run" / "user" / "1000"
+    monkeypatch.setattr(tempfile, "tempdir", str(shared))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(run))
+    for folder in (shared, run, run.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+        with pytest.raises(Problem, match="cannot work"):
+            refuse_unfit(folder, tmp_path / "data")
+    refuse_unfit(shared / "work", tmp_path / "data")
 
 
 def test_a_session_from_elsewhere_does_not_work_there_either(tmp_path: Path) -> None:
