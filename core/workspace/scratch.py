@@ -17,19 +17,29 @@ YOUNG_S = 60.0  # it may have been made a moment ago, and not be held yet
 
 
 class Scratch:
-    """`path`, held by a lock that ends with the program, however that ends."""
+    """`path`, held by a lock that ends with the program, however that ends. `close` takes it away."""
 
     def __init__(self) -> None:
         _take_away_what_is_left(Path(tempfile.gettempdir()))
-        self._folder = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
-        self.path = Path(self._folder.name)
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
         held = _opened(self.path)
-        self._let_go = weakref.finalize(self, os.close, held)
-        fcntl.flock(held, fcntl.LOCK_EX)
+        with contextlib.suppress(OSError):  # a file system without locks: it is young for a while
+            fcntl.flock(held, fcntl.LOCK_EX)
+        self.close = weakref.finalize(self, _end, self.path, held)
 
-    def close(self) -> None:
-        self._folder.cleanup()
-        self._let_go()
+
+def _end(path: Path, held: int) -> None:
+    _take_away(path)
+    os.close(held)
+
+
+def _take_away(path: Path) -> None:
+    """Also folders that a command closed; no link is followed."""
+    for folder, inner, _ in os.walk(path):
+        for place in (Path(folder, name) for name in inner):
+            if not place.is_symlink():
+                place.chmod(0o700)
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _take_away_what_is_left(folder: Path) -> None:
@@ -40,7 +50,7 @@ def _take_away_what_is_left(folder: Path) -> None:
                 found = os.fstat(held)
                 if found.st_uid == os.getuid() and time.time() - found.st_mtime > YOUNG_S:
                     fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(place, ignore_errors=True)
+                    _take_away(place)
             finally:
                 os.close(held)
 

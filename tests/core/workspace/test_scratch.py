@@ -56,6 +56,20 @@ def test_what_a_killed_program_left_is_taken_away_and_what_is_held_stays(place: 
     assert not held.exists()
 
 
+def test_folders_that_were_closed_go_too_and_what_links_lead_to_stays(place: Path) -> None:
+    outside = _folder(place / "outside")
+    (outside / "file").touch(0o600)
+    made = Scratch()
+    closed = _folder(made.path / "closed")
+    (closed / "inner").mkdir()
+    (closed / "inner" / "file").touch()
+    (closed / "link").symlink_to(outside)
+    (closed / "inner").chmod(0o000)
+    closed.chmod(0o500)
+    made.close()
+    assert list(place.iterdir()) == [outside] and (outside / "file").stat().st_mode & 0o777 == 0o600
+
+
 def test_nothing_else_is_touched(place: Path) -> None:
     other, target = aged(_folder(place / "journeyman-other")), aged(_folder(place / "target"))
     (place / f"{PREFIX}link").symlink_to(target)
