@@ -23,7 +23,7 @@ class Scratch:
         _take_away_what_is_left(Path(tempfile.gettempdir()))
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
         held = _opened(self.path)
-        with contextlib.suppress(OSError):  # a file system without locks: it is young for a while
+        with contextlib.suppress(OSError):  # where there are no locks nothing is swept either
             fcntl.flock(held, fcntl.LOCK_EX)
         self.close = weakref.finalize(self, _end, self.path, held)
 

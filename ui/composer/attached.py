@@ -87,7 +87,9 @@ class AttachedFiles(QWidget):
         """An ordinary file of a size that models take."""
         try:
             if not path.is_file():
-                self.refused.emit(self.tr("{} was not attached.").format(path.name), self.tr("It is no ordinary file."))
+                folder = self.tr("It is a folder: attach files of it, or name it in your words.")
+                why = folder if path.is_dir() else self.tr("It is no ordinary file.")
+                self.refused.emit(self.tr("{} was not attached.").format(path.name), why)
                 return None
             if path.stat().st_size > LARGEST:
                 why = self.tr("It has {}; at most {} can be sent.").format(size(path.stat().st_size), size(LARGEST))
