@@ -22,6 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 LONGEST = 1 << 18  # bytes of arguments and environment
 NUMBER = 8  # bytes
+Ended = subprocess.CompletedProcess[str]
 
 
 class Forked:
@@ -79,6 +80,13 @@ class Forked:
         told = os.read(self._said, NUMBER)
         assert told, "the process that forks programs has ended"
         return int.from_bytes(told, "big")
+
+
+def finished(words: Sequence[str], folder: Path, environ: dict[str, str], bound: float) -> Ended:
+    """A program to its end."""
+    process = Forked(words, folder, environ)
+    out, err = process.communicate(bound)
+    return subprocess.CompletedProcess(words, process.wait(), out, err)
 
 
 @cache

@@ -16,9 +16,8 @@ from app import places
 from app.assemble import assemble
 from app.output import plain_entry
 from core.domain.events import ToolReturned
-from tests.e2e.forked import Forked
+from tests.e2e.forked import ROOT, finished
 
-ROOT = Path(__file__).parents[2]
 ROUNDS = 8
 BOUND_S = 180
 
@@ -61,10 +60,9 @@ class Place:
 
     def finish(self, *words: str) -> int:
         """Let a command end by itself."""
-        process = Forked(words, self.folder, environment(self.home))
-        out, _ = process.communicate(timeout=BOUND_S)
-        self.hear(out.encode())
-        return process.wait()
+        done = finished(words, self.folder, environment(self.home), BOUND_S)
+        self.hear(done.stdout.encode())
+        return done.returncode
 
     def hear(self, out: bytes) -> None:
         """Whole lines were acknowledged."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.forked import Forked
+from tests.e2e.forked import finished
 from tests.e2e.killing import BOUND_S, environment, program
 from tests.faults.conftest import REASON
 from tests.faults.tally import Tried
@@ -27,9 +27,7 @@ def do(home: Path, *words: str, fault: str = "", before: tuple[str, ...] = ()) -
         only = ("--seccomp-bpf", "-e", f"trace={fault.partition(':')[0]}")  # other calls are not stopped at
         before = ("strace", "-f", "-qq", "-o", os.devnull, *only, "-e", f"inject={fault}")
     if not before:
-        process = Forked(words, Path.cwd(), environment(home))
-        out, err = process.communicate(BOUND_S)
-        return subprocess.CompletedProcess(words, process.wait(), out, err)
+        return finished(words, Path.cwd(), environment(home), BOUND_S)
     return subprocess.run(
         program(*words, before=before),
         env=environment(home),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from core.domain.memory import Said
@@ -107,14 +107,17 @@ def test_proposals_in_any_order_leave_the_fold_of_the_facts(
         asyncio.run(play(Model(), tray_at(folder, memories)[0], memories, wishes, 1))
 
 
-def test_so_do_a_thousand(tmp_path: Path) -> None:
-    chance = random.Random(1)
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@given(st.integers(0, 1 << 32))
+def test_so_do_a_thousand(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    chance = random.Random(seed)
+    folder = tmp_path_factory.mktemp("p")
     wishes = [("make", chance.randrange(3_000)) for _ in range(1_100)]
     for _ in range(1_900):
         wishes.insert(chance.randrange(len(wishes)), (chance.choice(DEEDS), chance.randrange(1 << 20)))
-    with memories_at(tmp_path, quick=True) as memories:
+    with memories_at(folder, quick=True) as memories:
         model = Model()
-        asyncio.run(play(model, tray_at(tmp_path, memories)[0], memories, wishes, 100))
+        asyncio.run(play(model, tray_at(folder, memories)[0], memories, wishes, 100))
         assert len(model.states) >= 1_000
 
 
